@@ -1,0 +1,56 @@
+"""highspy: every way to solve ends in the binding's `run`, so one patch sees `run`, `solve`, `optimize`, `minimize`,
+`maximize` and `startSolve`; pyomo's and pulp's HiGHS come through here too, under their own record."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from orpipe.errors import Unsupported
+from orpipe.verify.capture import Captured, hook, library, recorded
+
+library("highspy", words=("highspy",), preload=("highspy",))
+
+
+@hook("highspy")
+def patch(highspy: ModuleType) -> None:
+    def read(h: Any, *_: Any, **__: Any) -> Captured:
+        lp = h.getLp()
+        kind = highspy.HighsVarType
+        types = lp.integrality_ or [kind.kContinuous] * lp.num_col_
+        odd = {kind.kSemiContinuous: "a semi-continuous column", kind.kSemiInteger: "a semi-integer column"}
+        for each in types:
+            if each in odd:
+                raise Unsupported(f"highspy: the model has {odd[each]}")
+        if h.getHessianNumNz():
+            raise Unsupported("highspy: the model has a quadratic objective")
+        matrix = lp.a_matrix_
+        start, index, value = np.asarray(matrix.start_, np.int64), np.asarray(matrix.index_), np.asarray(matrix.value_)
+        if matrix.format_ == highspy.MatrixFormat.kColwise:
+            start, index, value = by_rows(start, index, value, lp.num_row_)
+        return Captured.of(
+            "highspy", "highspy", maximize=lp.sense_ == highspy.ObjSense.kMaximize, offset=lp.offset_,
+            columns=lp.col_names_ or [""] * lp.num_col_, rows=lp.row_names_ or [""] * lp.num_row_,
+            cost=lp.col_cost_, lower=lp.col_lower_, upper=lp.col_upper_, integer=[t != kind.kContinuous for t in types],
+            row_lower=lp.row_lower_, row_upper=lp.row_upper_, indptr=start, indices=index, data=value,
+        )
+
+    def settle(h: Any, *_: Any, **__: Any) -> None:
+        # A second thread count in one process is refused by HiGHS, and its default gap stops short of the optimum.
+        for option, value in (("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0)):
+            h.setOptionValue(option, value)
+
+    binding = highspy.Highs.__mro__[1]
+    recorded(binding, "run", "highspy", read, before=settle)
+    quiet = highspy.Highs()  # the first instance of a process prints two lines: here, not in a program's output
+    quiet.setOptionValue("output_flag", False)
+
+
+def by_rows(start: np.ndarray, index: np.ndarray, value: np.ndarray, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compressed columns to compressed rows: (indptr (n_rows+1,), indices, data), columns ascending in each row."""
+    columns = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    order = np.argsort(index, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(index.astype(np.int64), minlength=n_rows))])
+    return indptr, columns[order], value[order]

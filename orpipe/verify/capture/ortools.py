@@ -1,0 +1,226 @@
+"""OR-Tools: model_builder, pywraplp, MathOpt and CP-SAT, each a library of its own for the warm parents (their imports weigh).
+
+Solvers that are not in the wheel, and the bundled HiGHS (it crashes beside highspy), give way to SCIP or GLOP.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from types import ModuleType
+from typing import Any
+
+from orpipe.errors import Unsupported
+from orpipe.verify.capture import Captured, Rows, hook, library, recorded
+
+_WRAPPER, _BUILDER = "ortools.linear_solver.pywraplp", "ortools.linear_solver.python.model_builder"
+_MATHOPT, _SAT = "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model"
+library("ortools.pywraplp", words=("pywraplp",), preload=(_WRAPPER, "ortools.linear_solver.linear_solver_pb2"))
+library("ortools.model_builder", words=("model_builder", "ModelBuilder"), preload=(_BUILDER,))
+library("ortools.mathopt", words=("mathopt",), preload=(_MATHOPT,))
+library("ortools.cp_sat", words=("cp_model",), preload=(_SAT,))
+
+_BUILT_IN = frozenset({"glop", "pdlp", "scip", "sat", "cp_sat", "cp-sat"})
+
+
+# ------------------------------------------------------------------------------------------------------- model_builder
+
+
+@hook(_BUILDER)
+def patch_builder(module: ModuleType) -> None:
+    start = module.Solver.__init__
+
+    def start_here(self: Any, solver_name: str) -> None:
+        start(self, solver_name if str(solver_name).lower() in _BUILT_IN else "scip")
+
+    module.Solver.__init__ = start_here
+    recorded(module.Solver, "solve", "ortools", lambda _, model, *__, **___: read_builder(model.helper))
+
+
+def read_builder(helper: Any) -> Captured:
+    columns, rows = range(helper.num_variables()), Rows()
+    for i in range(helper.num_constraints()):
+        if helper.is_enforced_linear_constraint(i):
+            raise Unsupported(f"ortools: the row '{helper.enforced_constraint_name(i)}' holds only under a condition")
+        rows.add(helper.constraint_name(i), helper.constraint_var_indices(i), helper.constraint_coefficients(i),
+                 helper.constraint_lower_bound(i), helper.constraint_upper_bound(i))
+    return Captured.of(
+        "ortools", "model_builder", maximize=helper.maximize(), offset=helper.objective_offset(),
+        columns=[helper.var_name(j) for j in columns], cost=[helper.var_objective_coefficient(j) for j in columns],
+        lower=[helper.var_lower_bound(j) for j in columns], upper=[helper.var_upper_bound(j) for j in columns],
+        integer=[helper.var_is_integral(j) for j in columns], **rows.arrays(),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ pywraplp
+
+
+@hook(_WRAPPER)
+def patch_wrapper(module: ModuleType) -> None:
+    solver, parameters = module.Solver, module.MPSolverParameters
+    kept = {solver.GLOP_LINEAR_PROGRAMMING, solver.PDLP_LINEAR_PROGRAMMING, solver.CLP_LINEAR_PROGRAMMING,
+            solver.SCIP_MIXED_INTEGER_PROGRAMMING, solver.CBC_MIXED_INTEGER_PROGRAMMING, solver.SAT_INTEGER_PROGRAMMING,
+            solver.BOP_INTEGER_PROGRAMMING}
+    linear = {getattr(solver, name) for name in dir(solver) if name.endswith("_LINEAR_PROGRAMMING")}
+    create, start, solve = solver.CreateSolver, solver.__init__, solver.Solve
+
+    def create_here(solver_id: str) -> Any:
+        wanted = str(solver_id).upper()
+        made = create(wanted) if wanted.split("_")[0] in {"GLOP", "PDLP", "CLP", "SCIP", "CBC", "SAT", "BOP"} else None
+        return made if made is not None else create("GLOP" if wanted.endswith(("_LP", "LINEAR_PROGRAMMING")) else "SCIP")
+
+    def start_here(self: Any, name: str, problem_type: int) -> None:
+        if problem_type not in kept:
+            glop = problem_type in linear
+            problem_type = solver.GLOP_LINEAR_PROGRAMMING if glop else solver.SCIP_MIXED_INTEGER_PROGRAMMING
+        start(self, name, problem_type)
+
+    def read(self: Any, *_: Any, **__: Any) -> Captured:
+        from ortools.linear_solver import linear_solver_pb2
+
+        proto = linear_solver_pb2.MPModelProto()
+        self.ExportModelToProto(proto)
+        return read_wrapper(proto)
+
+    def solve_here(self: Any, params: Any = None) -> Any:
+        params = params or parameters()
+        params.SetDoubleParam(parameters.RELATIVE_MIP_GAP, 0.0)  # its default, 1e-4, stops short of the optimum
+        return solve(self, params)
+
+    solver.CreateSolver, solver.__init__, solver.Solve = staticmethod(create_here), start_here, solve_here
+    recorded(solver, "Solve", "ortools", read)
+
+
+def read_wrapper(proto: Any) -> Captured:
+    rows = Rows()
+    for row in proto.constraint:
+        rows.add(row.name, row.var_index, row.coefficient, row.lower_bound, row.upper_bound)
+    if proto.general_constraint:
+        raise Unsupported("ortools: the model has constraints that are not linear")
+    if proto.quadratic_objective.coefficient:
+        raise Unsupported("ortools: the model has a quadratic objective")
+    columns = proto.variable
+    return Captured.of(
+        "ortools", "pywraplp", maximize=proto.maximize, offset=proto.objective_offset, columns=[v.name for v in columns],
+        cost=[v.objective_coefficient for v in columns], lower=[v.lower_bound for v in columns],
+        upper=[v.upper_bound for v in columns], integer=[v.is_integer for v in columns], **rows.arrays(),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- MathOpt
+
+
+@hook("ortools.math_opt.python.solve")
+def patch_mathopt(module: ModuleType) -> None:
+    solve, start = module.solve, module.IncrementalSolver.__init__
+
+    def built_in(solver_type: Any) -> Any:
+        return solver_type if solver_type.name.lower() in _BUILT_IN | {"gscip"} else type(solver_type).GSCIP
+
+    def solve_here(opt_model: Any, solver_type: Any, *, params: Any = None, **kwargs: Any) -> Any:
+        chosen = built_in(solver_type)
+        if params is not None and chosen is not solver_type:  # parameters of another solver may be refused by this one
+            limit = params.time_limit
+            params = dataclasses.replace(type(params)(), time_limit=limit)
+        return solve(opt_model, chosen, **({} if params is None else {"params": params}), **kwargs)
+
+    def start_here(self: Any, opt_model: Any, solver_type: Any, **kwargs: Any) -> None:
+        start(self, opt_model, built_in(solver_type), **kwargs)
+        self._orpipe_model = opt_model
+
+    module.solve, module.IncrementalSolver.__init__ = solve_here, start_here
+    recorded(module, "solve", "ortools", lambda model, *_, **__: read_mathopt(model.export_model()))
+    recorded(module.IncrementalSolver, "solve", "ortools",
+             lambda self, **_: read_mathopt(self._orpipe_model.export_model()))
+
+
+def read_mathopt(proto: Any) -> Captured:
+    for kind in ("quadratic_constraints", "second_order_cone_constraints", "sos1_constraints", "sos2_constraints",
+                 "indicator_constraints", "auxiliary_objectives"):
+        if len(getattr(proto, kind)):
+            raise Unsupported(f"ortools: the model has {kind.replace('_', ' ')}")
+    if len(proto.objective.quadratic_coefficients.coefficients):
+        raise Unsupported("ortools: the model has a quadratic objective")
+    ids = list(proto.variables.ids)
+    at = {name: k for k, name in enumerate(ids)}
+    cost = [0.0] * len(ids)
+    for column, value in zip(proto.objective.linear_coefficients.ids, proto.objective.linear_coefficients.values, strict=True):
+        cost[at[column]] = value
+    terms: dict[int, list[tuple[int, float]]] = {row: [] for row in proto.linear_constraints.ids}
+    matrix = proto.linear_constraint_matrix
+    for row, column, value in zip(matrix.row_ids, matrix.column_ids, matrix.coefficients, strict=True):
+        terms[row].append((at[column], value))
+    names = list(proto.linear_constraints.names) or [""] * len(terms)
+    rows = Rows()
+    sides = zip(proto.linear_constraints.lower_bounds, proto.linear_constraints.upper_bounds, strict=True)
+    for name, found, (lower, upper) in zip(names, terms.values(), sides, strict=True):
+        rows.add(name, [k for k, _ in found], [a for _, a in found], lower, upper)
+    return Captured.of(
+        "ortools", "mathopt", maximize=proto.objective.maximize, offset=proto.objective.offset,
+        columns=list(proto.variables.names) or [""] * len(ids), cost=cost, lower=list(proto.variables.lower_bounds),
+        upper=list(proto.variables.upper_bounds), integer=list(proto.variables.integers), **rows.arrays(),
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- CP-SAT
+
+
+@hook(_SAT)
+def patch_sat(module: ModuleType) -> None:
+    def one_worker(self: Any, *_: Any, **__: Any) -> None:
+        if not self.parameters.num_workers:
+            self.parameters.num_workers = 1
+
+    for name in ("solve", "Solve"):
+        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read_sat(model.proto), before=one_worker)
+
+
+def read_sat(proto: Any) -> Captured:
+    """Linear rows, and clauses over literals as the rows they are (the literal "not x" is 1 - x)."""
+    n = len(proto.variables)
+    domains = [list(v.domain) for v in proto.variables]
+    for v, domain in zip(proto.variables, domains, strict=True):
+        if len(domain) != 2:
+            raise Unsupported(f"ortools: the domain of '{v.name}' has gaps")
+    rows = Rows()
+    clauses = {"bool_or": (1, math.inf), "at_most_one": (-math.inf, 1), "exactly_one": (1, 1)}
+    for row in proto.constraints:
+        if len(row.enforcement_literal):
+            raise Unsupported(f"ortools: the row '{row.name}' holds only under a condition")
+        clause = next((kind for kind in clauses if getattr(row, f"has_{kind}")()), None)
+        if clause is not None:
+            literals = list(getattr(row, clause).literals)
+            negated = sum(k < 0 for k in literals)
+            lower, upper = (side - negated for side in clauses[clause])
+            rows.add(row.name, [k if k >= 0 else -k - 1 for k in literals], [1 if k >= 0 else -1 for k in literals],
+                     lower, upper)
+        elif row.has_linear():
+            domain = list(row.linear.domain)
+            if len(domain) != 2:
+                raise Unsupported(f"ortools: the row '{row.name}' has gaps between its sides")
+            rows.add(row.name, list(row.linear.vars), list(row.linear.coeffs), _wide(domain[0]), _wide(domain[1]))
+        else:
+            raise Unsupported(f"ortools: the constraint '{row.name}' is not linear")
+    cost, offset, maximize = [0.0] * n, 0.0, False
+    if proto.has_floating_point_objective():
+        target = proto.floating_point_objective
+        maximize, offset, scale = target.maximize, target.offset, 1.0
+    else:
+        target = proto.objective
+        scale = target.scaling_factor or 1.0
+        maximize, offset = scale < 0, scale * target.offset
+        if len(target.domain):
+            raise Unsupported("ortools: the objective has a domain")
+    for column, value in zip(target.vars, target.coeffs, strict=True):
+        if column < 0:
+            raise Unsupported("ortools: the objective has a negated literal")
+        cost[column] += scale * value
+    return Captured.of(
+        "ortools", "cp_sat", maximize=maximize, offset=offset, columns=[v.name for v in proto.variables], cost=cost,
+        lower=[_wide(d[0]) for d in domains], upper=[_wide(d[1]) for d in domains], integer=[True] * n, **rows.arrays(),
+    )
+
+
+def _wide(bound: int) -> float:
+    """CP-SAT writes "no bound" as a number near the end of 64 bits."""
+    return math.inf if bound >= 1 << 61 else -math.inf if bound <= -(1 << 61) else float(bound)

@@ -1,0 +1,191 @@
+"""pyomo: models are read from the expression tree; any solver name is answered by HiGHS through APPSI.
+
+`appsi_highs` and `highs` behave as they are (both raise on an infeasible model unless told not to load a solution).  Other
+names get a stand-in that, as the classic interfaces do, returns results with the termination condition and loads nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+from orpipe.errors import Unsupported
+from orpipe.verify.capture import Captured, Rows, hook, library, recorded
+
+library("pyomo", words=("pyomo",), preload=(
+    "pyomo.environ", "pyomo.contrib.appsi.solvers.highs", "pyomo.contrib.solver.solvers.highs", "highspy", "numpy",
+))
+
+# Component types that add nothing to a linear model, or are read here.
+_UNDERSTOOD = frozenset({
+    "Block", "BuildAction", "BuildCheck", "Constraint", "Expression", "Objective", "Param", "Set", "RangeSet", "Suffix", "Var",
+    "SetOf", "BooleanVar", "ExternalFunction", "Port",
+})
+
+
+@hook("pyomo.contrib.appsi.solvers.highs")
+def patch_appsi(module: ModuleType) -> None:
+    recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: read(model))
+
+
+@hook("pyomo.contrib.solver.solvers.highs")
+def patch_highs(module: ModuleType) -> None:
+    recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: read(model))
+
+
+@hook("pyomo.opt.base.solvers")
+def patch_factory(module: ModuleType) -> None:
+    call = module.SolverFactoryClass.__call__
+
+    def call_here(self: Any, _name: Any = None, **kwargs: Any) -> Any:
+        if _name is None or (str(_name) in self._cls and "highs" in str(_name)):
+            return call(self, _name, **kwargs)
+        return StandIn(str(_name), call(self, "appsi_highs"))
+
+    module.SolverFactoryClass.__call__ = call_here
+
+
+class StandIn:
+    """A classic solver interface by name, solved by APPSI's HiGHS; its own options are kept but not used."""
+
+    def __init__(self, name: str, inner: Any) -> None:
+        self.name = self.type = name
+        self.options: Any = _Options()
+        self._inner = inner
+        self._model: Any = None
+
+    def available(self, exception_flag: bool = True) -> bool:
+        return True
+
+    def license_is_valid(self) -> bool:
+        return True
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def set_instance(self, model: Any, **_: Any) -> None:
+        """The persistent interfaces' way to name the model before solve()."""
+        self._model = model
+
+    def solve(self, model: Any = None, *, load_solutions: bool = True, timelimit: float | None = None, **_: Any) -> Any:
+        model = self._model if model is None else model
+        results = self._inner.solve(model, load_solutions=False, timelimit=timelimit)
+        if str(results.solver.termination_condition) in ("infeasible", "unbounded"):
+            results.solver.status = "warning"  # APPSI says error; the classic interfaces say warning
+        if load_solutions and len(results.solution):
+            self._load(model)
+            results.solution.clear()
+        return results
+
+    def _load(self, model: Any) -> None:
+        inner = self._inner
+        inner.load_vars()
+        for name, get in (("dual", inner.get_duals), ("rc", inner.get_reduced_costs), ("slack", inner.get_slacks)):
+            suffix = getattr(model, name, None)
+            if suffix is not None and hasattr(suffix, "import_enabled") and suffix.import_enabled():
+                for component, number in get().items():
+                    suffix[component] = number
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+
+class _Options(dict[str, Any]):
+    """solver.options["x"] = 1 and solver.options.x = 1."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+def read(model: Any) -> Captured:
+    """The active part of a model.  Columns: its variables in order of declaration, then others that a row uses.  A fixed
+    variable is a column with equal bounds."""
+    from pyomo.core import Constraint, Objective, Var, value
+    from pyomo.core.base.objective import maximize
+
+    for block in model.block_data_objects(active=True):
+        for component in block.component_objects(active=True, descend_into=False):
+            if component.ctype.__name__ not in _UNDERSTOOD:
+                raise Unsupported(f"pyomo: the model has an active {component.ctype.__name__} ('{component.name}')")
+    columns = _Columns(model.component_data_objects(Var, descend_into=True))
+    fixed = [v for v in columns.variables if v.fixed]
+    objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
+    if len(objectives) > 1:
+        raise Unsupported(f"pyomo: the model has {len(objectives)} active objectives")
+    rows = Rows()
+    costs: list[tuple[list[int], list[float]]] = []
+    offset = 0.0
+    for v in fixed:  # a fixed variable would be folded into the right-hand sides
+        v.fixed = False
+    try:
+        for row in model.component_data_objects(Constraint, active=True, descend_into=True):
+            terms = linear(row.body, row, fixed)
+            lower, upper = value(row.lower), value(row.upper)
+            rows.add(row.name, columns.places(terms.linear_vars), terms.linear_coefs,
+                     -math.inf if lower is None else lower - terms.constant,
+                     math.inf if upper is None else upper - terms.constant)
+        for objective in objectives:
+            terms = linear(objective.expr, objective, fixed)
+            costs.append((columns.places(terms.linear_vars), terms.linear_coefs))
+            offset = terms.constant
+    finally:
+        for v in fixed:
+            v.fixed = True
+    variables = columns.variables
+    cost = [0.0] * len(variables)
+    for places, coefficients in costs:
+        for k, a in zip(places, coefficients, strict=True):
+            cost[k] += a
+    bounds = [(value(v), value(v)) if v.fixed else v.bounds for v in variables]
+    return Captured.of(
+        "pyomo", "pyomo", maximize=bool(objectives) and objectives[0].sense == maximize, offset=offset,
+        columns=[v.name for v in variables], cost=cost,
+        lower=[-math.inf if b[0] is None else b[0] for b in bounds], upper=[math.inf if b[1] is None else b[1] for b in bounds],
+        integer=[v.is_integer() or v.is_binary() for v in variables], **rows.arrays(),
+    )
+
+
+class _Columns:
+    """Variables in order; one that a row uses and the model does not own is appended."""
+
+    def __init__(self, variables: Iterable[Any]) -> None:
+        self._at: dict[int, int] = {}
+        self.variables: list[Any] = []
+        self.places(variables)
+
+    def places(self, variables: Iterable[Any]) -> list[int]:
+        found = []
+        for v in variables:
+            k = self._at.setdefault(id(v), len(self.variables))
+            if k == len(self.variables):
+                self.variables.append(v)
+            found.append(k)
+        return found
+
+
+def linear(expression: Any, owner: Any, fixed: list[Any]) -> Any:
+    """pyomo's standard form of an expression.  A product with a fixed variable is linear only with the value put in."""
+    from pyomo.repn import generate_standard_repn
+
+    terms = generate_standard_repn(expression, compute_values=True)
+    if not terms.is_linear() and fixed:
+        for v in fixed:
+            v.fixed = True
+        try:
+            terms = generate_standard_repn(expression, compute_values=True)
+        finally:
+            for v in fixed:
+                v.fixed = False
+    if not terms.is_linear():
+        raise Unsupported(f"pyomo: '{owner.name}' is not linear")
+    return terms

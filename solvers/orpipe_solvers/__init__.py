@@ -1,0 +1,14 @@
+"""Solver adapters, one file each, found by orpipe.solve; the only package of orpipe that imports a solver library."""
+
+from __future__ import annotations
+
+from orpipe.solve import Result
+
+
+def solve_mps_text(text: str, time_limit: float = 60.0) -> Result:
+    """An MPS text read by OR-Tools' own parser and solved by GLOP (no integer columns) or SCIP: neither our reader nor
+    HiGHS takes part.  Result.point is in the order of the columns in the text.  Raises ParseError if OR-Tools cannot
+    read it."""
+    from orpipe_solvers import _ortools
+
+    return _ortools.solve_mps_text(text, time_limit)

@@ -1,0 +1,96 @@
+"""What the OR-Tools adapters share: the sparse model builder, its statuses, and its MPS parser.
+
+OR-Tools' bundled HiGHS is never used: with PuLP imported first it crashes the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse as sp
+from ortools.init.python import init
+from ortools.linear_solver.python import model_builder_helper as mb
+
+from orpipe.errors import ParseError
+from orpipe.problem import Problem
+from orpipe.solve import Answer, Outcome, Result, Solver, out_of_range
+
+_flags = init.CppFlags()
+_flags.stderrthreshold = 3  # only fatal: warnings of a solve come back in its status
+init.CppBridge.set_flags(_flags)
+
+_OUTCOMES = {
+    mb.SolveStatus.OPTIMAL: Outcome.OPTIMAL,
+    mb.SolveStatus.FEASIBLE: Outcome.LIMIT_WITH_INCUMBENT,
+    mb.SolveStatus.INFEASIBLE: Outcome.INFEASIBLE,
+    mb.SolveStatus.UNBOUNDED: Outcome.UNBOUNDED,
+    mb.SolveStatus.NOT_SOLVED: Outcome.LIMIT,
+    mb.SolveStatus.CANCELLED_BY_USER: Outcome.LIMIT,
+}
+
+
+class BuilderSolver(Solver):
+    """A solver behind ModelSolverHelper; `settings` are its own parameters, written with `separator`."""
+
+    package = "ortools"
+    separator: str
+    smallest: float
+    infinite: float
+    node_parameter: str | None = None
+
+    def accepts(self, problem: Problem) -> str | None:
+        return out_of_range(problem, smallest=self.smallest, largest=1e15, infinite=self.infinite)
+
+    def run(self, problem: Problem, time_limit: float, nodes: int | None) -> Answer:
+        model = mb.ModelBuilderHelper()
+        model.fill_model_from_sparse_data(problem.lower, problem.upper, problem.cost, problem.row_lower, problem.row_upper,
+                                          sp.csr_matrix(problem.matrix))
+        for j in np.flatnonzero(problem.integer).tolist():
+            model.set_var_integrality(j, True)
+        model.set_maximize(problem.maximize)
+        model.set_objective_offset(float(problem.offset))
+        return self.ask(model, time_limit, nodes)
+
+    def ask(self, model: mb.ModelBuilderHelper, time_limit: float, nodes: int | None = None) -> Answer:
+        engine = mb.ModelSolverHelper(self.name)
+        engine.enable_output(False)
+        settings: dict[str, float | int | str] = dict(self.settings)
+        if nodes is not None and self.node_parameter:
+            settings[self.node_parameter] = nodes
+        engine.set_solver_specific_parameters("\n".join(f"{key}{self.separator}{v}" for key, v in settings.items()))
+        engine.set_time_limit_in_seconds(float(time_limit))
+        engine.solve(model)
+        status, message = engine.status(), engine.status_string()
+        outcome = self.outcome(_OUTCOMES.get(status, Outcome.ERROR), message)
+        if not engine.has_solution():
+            if outcome is Outcome.OPTIMAL:
+                outcome, message = Outcome.ERROR, "optimal without a point"
+            return Answer(outcome, message=message or ("" if outcome.proof else status.name))
+        return Answer(outcome, float(engine.objective_value()), np.array(engine.variable_values()), message)
+
+    def outcome(self, said: Outcome, message: str) -> Outcome:
+        """What the solver's status really claims."""
+        return said
+
+
+def solve_mps_text(text: str, time_limit: float) -> Result:
+    from orpipe_solvers import ortools_glop, ortools_scip
+
+    model = mb.ModelBuilderHelper()
+    if not model.import_from_mps_string(text):
+        raise ParseError("OR-Tools cannot read this MPS text; read it with orpipe.mps.read_mps to see the line")
+    whole = any(model.var_is_integral(j) for j in range(model.num_variables()))
+    adapter: BuilderSolver = ortools_scip.SOLVERS[0] if whole else ortools_glop.SOLVERS[0]
+    start = time.perf_counter()
+    answer = adapter.ask(model, time_limit)
+    outcome, message = answer.outcome, answer.message
+    if outcome is Outcome.INFEASIBLE_OR_UNBOUNDED:
+        model.clear_objective()
+        again = adapter.ask(model, time_limit)
+        outcome = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}.get(again.outcome, outcome)
+    settings: Mapping[str, float | int | str] = {**adapter.settings, "time_limit": time_limit}
+    return Result(solver=adapter.name, family=adapter.family, version=adapter.version, outcome=outcome,
+                  objective=answer.objective, point=answer.point, seconds=time.perf_counter() - start, message=message,
+                  settings=settings)
