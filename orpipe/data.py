@@ -110,7 +110,7 @@ def _read_param(model: n.Model, p: n.ParamDecl, data: Data, arrays: Arrays) -> E
     flat = _flatten(p, data[p.symbol], label_lists, mask)
     try:
         values = Exact.of(flat) if shape else Exact.scalar(data[p.symbol])
-        if flat.__class__ is list and flat and values.num.ndim != 1:
+        if shape and values.num.ndim != 1:
             raise ValueError("a list where a number is due")
     except (ValueError, TypeError):
         raise _blame(p, flat if shape else [data[p.symbol]], label_lists) from None

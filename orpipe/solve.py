@@ -116,24 +116,29 @@ class Solver(ABC):
         """None, or the reason why this solver cannot be given `problem` exactly."""
 
     @abstractmethod
-    def run(self, problem: Problem, time_limit: float, nodes: int | None) -> Answer:
+    def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
         """Solve an accepted problem, gap 0, one thread, nothing on stdout."""
 
     @property
     def version(self) -> str:
         return _version(self.package)
 
-    def solve(self, problem: Problem, time_limit: float = 60.0, nodes: int | None = None) -> Result:
+    def solve(self, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
+              start: np.ndarray | None = None) -> Result:
         """One solve.  time_limit in seconds; nodes bounds the search (branch-and-bound nodes, conflicts for CP-SAT)
-        independently of the machine's speed.  Raises Unsupported if `accepts` gives a reason."""
+        independently of the machine's speed; start (n,) is a point to begin from, which the solver checks itself and may
+        ignore.  Raises Unsupported if `accepts` gives a reason."""
         if reason := self.accepts(problem):
             raise Unsupported(f"{self.name} cannot take this problem: {reason}; ask another solver")
-        start = time.perf_counter()
-        answer = self.run(problem, time_limit, nodes)
+        began = time.perf_counter()
+        answer = self.run(problem, time_limit, nodes, start)
+        outcome = answer.outcome
+        if outcome is Outcome.INFEASIBLE_OR_UNBOUNDED and not problem.cost_exact.num.any():
+            outcome = Outcome.INFEASIBLE  # a zero objective cannot be unbounded
         limits: dict[str, float | int | str] = {"time_limit": time_limit} | ({} if nodes is None else {"nodes": nodes})
         return Result(
-            solver=self.name, family=self.family, version=self.version, outcome=answer.outcome,
-            objective=answer.objective, point=answer.point, seconds=time.perf_counter() - start,
+            solver=self.name, family=self.family, version=self.version, outcome=outcome,
+            objective=answer.objective, point=answer.point, seconds=time.perf_counter() - began,
             message=answer.message, settings={**self.settings, **limits}, basis=answer.basis,
         )
 
@@ -198,10 +203,11 @@ def solver(name: str) -> Solver:
     return _ADAPTERS[name]
 
 
-def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None) -> Result:
+def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
+           start: np.ndarray | None = None) -> Result:
     """adapter.solve, and where the answer is "infeasible or unbounded" a second solve with the objective set to zero:
     infeasible again means infeasible, a feasible point means unbounded, anything else leaves it undecided."""
-    result = adapter.solve(problem, time_limit, nodes)
+    result = adapter.solve(problem, time_limit, nodes, start)
     if result.outcome is not Outcome.INFEASIBLE_OR_UNBOUNDED:
         return result
     again = adapter.solve(exact_lp.without_objective(problem), time_limit, nodes)
@@ -260,14 +266,18 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
     results: list[Result] = []
     proofs: dict[str, Result] = {}
     notes: list[str] = []
+    start: np.ndarray | None = None
     for k, name in enumerate(names):
         if len(proofs) == 2 or len(proofs.keys() | {solver(other).family for other in names[k:]}) < 2:
             break
         if reason := solver(name).accepts(problem):
             notes.append(f"{name}: {reason}")
             continue
-        result = settle(solver(name), problem, time_limit, nodes)
+        # The second family need not find the point again: it has to prove that none is better.
+        result = settle(solver(name), problem, time_limit, nodes, start)
         results.append(result)
+        if start is None and result.point is not None and problem.integer.any():
+            start = np.where(problem.integer, np.rint(result.point), result.point)
         if result.outcome.proof:
             proofs.setdefault(result.family, result)
     if len(proofs) < 2:

@@ -159,6 +159,27 @@ def test_a_failing_request_is_tried_again(
     assert set(report.uploaded) == set(held(folder)) and pauses
 
 
+def test_a_commit_by_somebody_else_meanwhile_is_planned_around(
+    folder: Path, tmp_path: Path, hub: Hub, quick: None, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(folder, hub)
+    looks: list[str | None] = []
+
+    def head(self: module._Hub, **options: object) -> module._Head:
+        found = honest(self, **options)  # type: ignore[arg-type]
+        looks.append(found.commit)
+        if len(looks) == 2:  # the look that the commit is planned on
+            hub.repos["me/data"].add(hub.files("me/data") | {"sft/late.parquet": b"late"})
+        return found
+
+    honest = module._Hub.head
+    monkeypatch.setattr(module._Hub, "head", head)
+    v2 = write(tmp_path / "v2", {"sft": {"train": 2}})
+    send(v2, hub)
+    assert hub.files("me/data") == held(v2)
+    assert len(set(looks)) == 3 and len(pauses) == 1
+
+
 def test_a_hub_that_stays_down_leaves_the_old_version_and_a_push_to_be_resumed(
     folder: Path, tmp_path: Path, hub: Hub, quick: None, pauses: list[float]
 ) -> None:

@@ -42,6 +42,8 @@ class Ix:
     def _compare(self, op: Any, other: Any) -> n.Cond:
         if isinstance(other, _End):
             return n.Edge(self.ref, op, other.which)
+        if not isinstance(other, Ix):
+            raise ModelError(f"index {self.index.name} is compared with {other!r}; compare it with an index, first or last")
         return n.Compare(self.ref, op, other.ref)
 
     def __eq__(self, other: object) -> n.Cond:  # type: ignore[override]
@@ -103,6 +105,9 @@ class Ex:
     def __truediv__(self, other: Any) -> Ex:
         return Ex(n.Div(self.node, expr(other)))
 
+    def __rtruediv__(self, other: Any) -> Ex:
+        return Ex(n.Div(expr(other), self.node))
+
     def __le__(self, other: Any) -> n.Inequality:
         return n.Inequality(self.node, "<=", expr(other))
 
@@ -118,10 +123,10 @@ class Ex:
 def expr(value: Any) -> n.Expr:
     if isinstance(value, Ex):
         return value.node
-    if isinstance(value, (int, float, Fraction)):
-        return n.Num(fraction(value))
     if isinstance(value, Indexed):
         return value[()].node
+    if isinstance(value, (int, float, Fraction)) and not isinstance(value, bool) and value == value and abs(value) != float("inf"):
+        return n.Num(fraction(value))
     raise ModelError(f"{value!r} is not an expression; use parameters, variables and numbers")
 
 
@@ -163,7 +168,7 @@ class SetHandle:
         return n.Member(_refs(key), self.symbol, negated=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Indexed:
     """A declared parameter or variable: c[i, j]; a scalar may be used without brackets."""
 
@@ -176,16 +181,19 @@ class Indexed:
     def _scalar(self) -> Ex:
         return self[()]
 
-    def __add__(self, o: Any) -> Ex: return self._scalar() + o  # noqa: E704
-    def __radd__(self, o: Any) -> Ex: return o + self._scalar()  # noqa: E704
-    def __sub__(self, o: Any) -> Ex: return self._scalar() - o  # noqa: E704
-    def __rsub__(self, o: Any) -> Ex: return o - self._scalar()  # noqa: E704
-    def __mul__(self, o: Any) -> Ex: return self._scalar() * o  # noqa: E704
-    def __rmul__(self, o: Any) -> Ex: return o * self._scalar()  # noqa: E704
-    def __truediv__(self, o: Any) -> Ex: return self._scalar() / o  # noqa: E704
-    def __neg__(self) -> Ex: return -self._scalar()  # noqa: E704
-    def __le__(self, o: Any) -> n.Inequality: return self._scalar() <= o  # noqa: E704
-    def __ge__(self, o: Any) -> n.Inequality: return self._scalar() >= o  # noqa: E704
+    def __add__(self, o: Any) -> Ex: return self._scalar() + o
+    def __radd__(self, o: Any) -> Ex: return o + self._scalar()
+    def __sub__(self, o: Any) -> Ex: return self._scalar() - o
+    def __rsub__(self, o: Any) -> Ex: return o - self._scalar()
+    def __mul__(self, o: Any) -> Ex: return self._scalar() * o
+    def __rmul__(self, o: Any) -> Ex: return o * self._scalar()
+    def __truediv__(self, o: Any) -> Ex: return self._scalar() / o
+    def __rtruediv__(self, o: Any) -> Ex: return o / self._scalar()
+    def __neg__(self) -> Ex: return -self._scalar()
+    def __le__(self, o: Any) -> n.Inequality: return self._scalar() <= o
+    def __ge__(self, o: Any) -> n.Inequality: return self._scalar() >= o
+    def __eq__(self, o: object) -> n.Inequality: return self._scalar() == o  # type: ignore[override]
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Builder:
@@ -286,7 +294,8 @@ class Builder:
 
     def absolute(self, name: str, result: Any, of: Any, *, because: str, forall: tuple[Ix, ...] = (), where: Any = None,
                  big_m: Any = None, tightened_by: str = "") -> None:
-        """result = |of|, pressed down by the objective (two_rows), or exactly with a sign binary (needs big_m: signed)."""
+        """result = |of|, pressed down by the objective (two_rows), or exactly with a sign binary (signed; needs big_m, at
+        least twice the largest |of|)."""
         self._idiom(name, "absolute", "two_rows", because, forall, where, tightened_by, result=result, of=of, big_m=big_m)
 
     def piecewise(self, name: str, amount: Any, cost: Any, segment: Ix, width: Indexed, slope: Indexed, *, because: str,

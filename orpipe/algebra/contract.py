@@ -1,35 +1,37 @@
 """The static contract, checked when a model is built.  Each refusal names the model and the row.
 
-Checked: every name declared once and used; indices known, bound and over the right set; shifts only along ordered sets;
-products linear; units equal on both sides of every row, in every sum and across objective terms; senses and signs not
-contradictory (a row that data of the declared signs can never or always satisfy; an objective that nothing holds).
+Checked: every name an identifier, declared once and used; words for everything; indices known, bound and over the right
+set; shifts only along ordered sets; products linear; units equal on both sides of every row, in every sum and across
+the objective; senses and signs not contradictory (a row that data of the declared signs can never or always satisfy, an
+objective that nothing holds).  Idioms are checked in each of their reformulations.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal
+from collections.abc import Iterator
+from keyword import iskeyword
+from typing import Any
 
 from orpipe.algebra import nodes as n
-from orpipe.algebra.idioms import lower
-from orpipe.algebra.text import condition_text, expr_text
+from orpipe.algebra.idioms import available, lower
+from orpipe.algebra.signs import Signs
+from orpipe.algebra.text import RESERVED, condition_text, expr_text
 from orpipe.algebra.units import same, unit
 from orpipe.errors import ModelError
-
-Sign = Literal["zero", "nonnegative", "nonpositive", "any"]
 
 
 def check_model(model: n.Model) -> None:
     """Raises ModelError with one line on the first breach."""
     _Check(model).names()
-    linear = lower(model)
-    check = _Check(linear)
-    check.names()
-    check.declarations()
-    check.rows()
-    check.objective()
+    check = _Check(lower(model))
+    check.structure()
     check.usage()
     check.senses()
+    for idiom in model.idioms:
+        for other in available(idiom):
+            if other != idiom.default:
+                _Check(lower(model, {idiom.name: other})).structure()
 
 
 class _Check:
@@ -42,27 +44,66 @@ class _Check:
 
     def names(self) -> None:
         m = self.model
+        declared: list[Any] = [*m.sets, *m.params, *m.variables]
         for kind, names in (
-            ("symbol", [d.symbol for d in (*m.sets, *m.params, *m.variables)]),
-            ("code name", [d.name for d in (*m.sets, *m.params, *m.variables)]),
+            ("symbol", [d.symbol for d in declared]),
+            ("code name", [d.name for d in declared]),
             ("row", [r.name for r in m.rows] + [i.name for i in m.idioms]),
             ("objective term", [t.name for t in m.objective.terms]),
         ):
             for name, count in Counter(names).items():
                 if count > 1:
                     raise self.fail(f"{kind} '{name}'", "declared twice; rename one")
-                if not name.isidentifier():
-                    raise self.fail(f"{kind} '{name}'", "must be an identifier (letters, digits, underscores)")
+                if not name.isidentifier() or iskeyword(name):
+                    raise self.fail(f"{kind} '{name}'", "must be an identifier, and no word of Python")
+                if kind == "symbol" and name in RESERVED:
+                    raise self.fail(f"{kind} '{name}'", "is a word of the plain-text form; choose another")
+        taken = {x for d in declared for x in (d.symbol, d.name)} | RESERVED
+        for where, k in self.indices():
+            if k.name in taken or not k.name.isidentifier() or iskeyword(k.name):
+                raise self.fail(where, f"index '{k.name}' is a name in use or no identifier; use another letter")
+
+    def indices(self) -> Iterator[tuple[str, n.Index]]:
+        """Every binding of an index, with its place."""
+        m = self.model
+        for kind, declared in (("set", m.sets), ("parameter", m.params), ("variable", m.variables)):
+            for d in declared:
+                yield from ((f"{kind} {d.symbol}", k) for k in (d.over if isinstance(d, n.SetDecl) else d.indices))
+        places: list[tuple[str, n.Expr | n.Cond | None]] = [(f"set {s.symbol}", s.where) for s in m.sets]
+        places += [(f"objective term {t.name}", t.expr) for t in m.objective.terms]
+        for r in m.rows:
+            yield from ((f"row {r.name}", k) for k in r.forall)
+            places += [(f"row {r.name}", e) for e in (r.where, r.left, r.right)]
+        for where, e in places:
+            yield from ((where, k) for node in n.walk(e) if isinstance(node, n.Sum) for k in node.indices)
+
+    def structure(self) -> None:
+        self.names()
+        self.declarations()
+        self.rows()
+        self.objective()
+
+    def words(self, where: str, text: str, what: str = "meaning") -> None:
+        if not text.strip():
+            raise self.fail(where, f"has no {what} in words")
+        if text != " ".join(text.split()):
+            raise self.fail(where, f"its {what} must be one line without spare spaces")
 
     def declarations(self) -> None:
         m = self.model
         for s in m.sets:
-            scope = self.scope(s.over, f"set {s.symbol}")
+            where = f"set {s.symbol}"
+            self.words(where, s.noun, "noun")
+            self.words(where, s.plural, "plural")
+            scope = self.scope(s.over, where)
             if s.where is not None:
-                self.condition(s.where, scope, f"set {s.symbol}")
+                self.condition(s.where, scope, where)
+                self.order(s, where)
         for p in m.params:
-            self.domain(p.indices, p.domain, f"parameter {p.symbol}")
-            unit(p.unit, f"model '{m.name}', parameter {p.symbol}")
+            where = f"parameter {p.symbol}"
+            self.domain(p.indices, p.domain, where)
+            unit(p.unit, f"model '{m.name}', {where}")
+            self.words(where, p.meaning)
         for v in m.variables:
             where = f"variable {v.symbol}"
             scope = self.domain(v.indices, v.domain, where)
@@ -71,18 +112,29 @@ class _Check:
                     self.data_only(bound, where)
                     have = self.units(bound, scope, where)
                     if have is not None and v.kind != "binary" and not same(have, unit(v.unit, where)):
-                        raise self.fail(where, f"bound {expr_text(bound)} is in [{have.units}], the variable in [{v.unit}]")
-            for d in (v,):
-                if not d.meaning:
-                    raise self.fail(where, "has no meaning in words")
+                        raise self.fail(where, f"bound {expr_text(bound)} is in [{have.units}], not in [{v.unit}]")
+            unit(v.unit, f"model '{m.name}', {where}")
+            self.words(where, v.meaning)
+
+    def order(self, s: n.SetDecl, where: str) -> None:
+        """A set by condition stands on data, and on sets by condition declared before it."""
+        symbols = [d.symbol for d in self.model.sets]
+        for node in n.walk(s.where):
+            is_param = isinstance(node, n.ParamRef)
+            used = self.model.param_by[node.param].domain if is_param else getattr(node, "set", None)  # type: ignore[union-attr]
+            domain = self.model.set_by.get(used or "")
+            if domain and domain.derived and symbols.index(domain.symbol) >= symbols.index(s.symbol):
+                raise self.fail(where, f"its condition stands on '{used}', which must be declared before it")
 
     def scope(self, indices: tuple[n.Index, ...], where: str, outer: dict[str, str] | None = None) -> dict[str, str]:
         scope = dict(outer or {})
         for k in indices:
+            self.used.add(k.set)
             if k.set not in self.model.set_by:
                 raise self.fail(where, f"index {k.name} runs over unknown set '{k.set}'")
             if self.model.set_by[k.set].over:
-                raise self.fail(where, f"index {k.name} runs over tuple set '{k.set}'; use one index a component and a condition")
+                raise self.fail(where, f"index {k.name} runs over tuple set '{k.set}'; use an index for each component "
+                                       "and a condition")
             if k.name in scope:
                 raise self.fail(where, f"index {k.name} is bound twice; use another letter")
             scope[k.name] = k.set
@@ -97,13 +149,15 @@ class _Check:
                 raise self.fail(where, f"its indices do not match the components of domain '{domain}'")
         return scope
 
-    def refs(self, refs: tuple[n.Ref, ...], expected: tuple[n.Index, ...], scope: dict[str, str], where: str, what: str) -> None:
+    def refs(self, refs: tuple[n.Ref, ...], expected: tuple[n.Index, ...], scope: dict[str, str], where: str,
+             what: str) -> None:
         if len(refs) != len(expected):
             raise self.fail(where, f"{what} takes {len(expected)} indices, not {len(refs)}")
         for ref, index in zip(refs, expected, strict=True):
             self.ref(ref, scope, where)
             if scope[ref.index] != index.set:
-                raise self.fail(where, f"index {ref.index} of {what} runs over {scope[ref.index]}, but {index.set} is due")
+                over = scope[ref.index]
+                raise self.fail(where, f"index {ref.index} of {what} runs over {over}, but {index.set} is due")
 
     def ref(self, ref: n.Ref, scope: dict[str, str], where: str) -> None:
         if ref.index not in scope:
@@ -114,7 +168,7 @@ class _Check:
     def condition(self, cond: n.Cond, scope: dict[str, str], where: str) -> None:
         for part in n.conditions(cond):
             match part:
-                case n.Compare(left=a, op=op, right=b):
+                case n.Compare(left=a, right=b):
                     self.ref(a, scope, where)
                     self.ref(b, scope, where)
                     if scope[a.index] != scope[b.index]:
@@ -133,7 +187,8 @@ class _Check:
                     self.data_only(b, where)
                     ua, ub = self.units(a, scope, where), self.units(b, scope, where)
                     if ua is not None and ub is not None and not same(ua, ub):
-                        raise self.fail(where, f"condition {condition_text(part)} compares [{ua.units}] with [{ub.units}]")
+                        units = f"[{ua.units}] with [{ub.units}]"
+                        raise self.fail(where, f"condition {condition_text(part)} compares {units}")
 
     def data_only(self, e: n.Expr, where: str) -> None:
         if n.has_variables(e):
@@ -147,6 +202,7 @@ class _Check:
             case n.Card(set=s):
                 if s not in self.model.set_by:
                     raise self.fail(where, f"|{s}| of an unknown set")
+                self.used.add(s)
                 return unit("1")
             case n.ParamRef(param=p, refs=refs):
                 if p not in self.model.param_by:
@@ -183,6 +239,8 @@ class _Check:
                     raise self.fail(where, f"{expr_text(e)} divides by zero")
                 return None if ua is None else ua / ub
             case n.Sum(indices=indices, where=cond, body=body):
+                if not indices:
+                    raise self.fail(where, f"{expr_text(e)} sums over no index")
                 inner = self.scope(indices, where, scope)
                 if cond is not None:
                     self.condition(cond, inner, where)
@@ -194,14 +252,15 @@ class _Check:
             where = f"row {r.name}"
             scope = self.scope(r.forall, where)
             if r.where is not None:
+                if not r.forall:
+                    raise self.fail(where, "has a condition but no index; state it for all indices it is meant for")
                 self.condition(r.where, scope, where)
             left, right = self.units(r.left, scope, where), self.units(r.right, scope, where)
             if left is not None and right is not None and not same(left, right):
                 raise self.fail(where, f"left side is in [{left.units}], right side in [{right.units}]")
             if not n.has_variables(r.left) and not n.has_variables(r.right):
                 raise self.fail(where, "holds no variable")
-            if not r.because:
-                raise self.fail(where, "has no meaning in words (because=...)")
+            self.words(where, r.because, "reason (because=...)")
             if r.tightened_by and r.tightened_by not in self.model.param_by:
                 raise self.fail(where, f"tightened_by names unknown parameter '{r.tightened_by}'")
 
@@ -213,106 +272,30 @@ class _Check:
             if found is not None and u is not None and not same(found, u):
                 raise self.fail(where, f"is in [{u.units}], the terms before it in [{found.units}]")
             found = found if u is None else u
-            if not t.meaning:
-                raise self.fail(where, "has no meaning in words")
+            self.words(where, t.meaning)
+        if not any(n.has_variables(t.expr) for t in self.model.objective.terms):
+            raise self.fail("objective", "holds no variable")
 
     def usage(self) -> None:
-        for kind, declared in (("parameter", self.model.params), ("variable", self.model.variables)):
+        m = self.model
+        for kind, declared in (("parameter", m.params), ("variable", m.variables), ("set", m.sets)):
             for d in declared:
                 if d.symbol not in self.used:
                     raise self.fail(f"{kind} {d.symbol}", "is declared and never used")
 
-    # -- signs
-    def sign(self, e: n.Expr) -> Sign:
-        match e:
-            case n.Num(value=v):
-                return "zero" if v == 0 else "nonnegative" if v > 0 else "nonpositive"
-            case n.Card():
-                return "nonnegative"
-            case n.ParamRef(param=p):
-                return "any" if self.model.param_by[p].sign == "any" else "nonnegative"
-            case n.VarRef(var=v):
-                low = self.model.var_by[v].lower
-                return "nonnegative" if low is not None and self.sign(low) in ("zero", "nonnegative") else "any"
-            case n.Neg(arg=a):
-                return {"zero": "zero", "nonnegative": "nonpositive", "nonpositive": "nonnegative", "any": "any"}[self.sign(a)]  # type: ignore[return-value]
-            case n.Add(terms=terms):
-                signs = {self.sign(t) for t in terms} - {"zero"}
-                return signs.pop() if len(signs) == 1 else "any" if signs else "zero"
-            case n.Mul(left=a, right=b) | n.Div(left=a, right=b):
-                sa, sb = self.sign(a), self.sign(b)
-                if "zero" in (sa, sb):
-                    return "zero"
-                return "any" if "any" in (sa, sb) else "nonnegative" if sa == sb else "nonpositive"
-            case n.Sum(body=body):
-                return self.sign(body)
-        raise AssertionError(e)
-
     def senses(self) -> None:
-        m = self.model
+        m, signs, check = self.model, Signs(self.model), "check senses and relations"
         for r in m.rows:
-            left, right = self.sign(r.left), self.sign(r.right)
-            if r.relation == "<=" and left in ("nonpositive", "zero") and right in ("nonnegative", "zero"):
-                raise self.fail(f"row {r.name}", "always holds (a nonpositive side below a nonnegative one); check the relation")
-            if r.relation == ">=" and left in ("nonnegative", "zero") and right in ("nonpositive", "zero"):
-                raise self.fail(f"row {r.name}", "always holds (a nonnegative side above a nonpositive one); check the relation")
-            low, high = (r.left, r.right) if r.relation == "<=" else (r.right, r.left)
-            if r.relation != "=" and isinstance(high, n.Num) and high.value < 0 and self.sign(low) == "nonnegative":
-                raise self.fail(f"row {r.name}", "can never hold (a nonnegative side below a negative number)")
-        pulls: dict[str, set[int]] = {}
-        for t in m.objective.terms:
-            self.pull(t.expr, 1 if m.objective.sense == "minimize" else -1, pulls)
-        if all(p == {1} for p in pulls.values()) and all(
-                self.sign(n.VarRef(v)) == "nonnegative" and _is_zero(m.var_by[v].lower) for v in pulls) and self.zero_is_feasible():
-            raise self.fail("objective", "nothing in the rows keeps it above zero: minimised with all quantities at 0; check senses and relations")
-        for v in pulls:
-            if pulls[v] == {-1} and m.var_by[v].upper is None and not self.held(v):
-                raise self.fail("objective", f"'{v}' is rewarded and no row or bound limits it from above; check senses and relations")
-
-    def pull(self, e: n.Expr, direction: int, out: dict[str, set[int]]) -> None:
-        """Direction in which each variable worsens the objective: 1 up, -1 down, 0 unknown."""
-        match e:
-            case n.VarRef(var=v):
-                out.setdefault(v, set()).add(direction)
-            case n.Neg(arg=a):
-                self.pull(a, -direction, out)
-            case n.Add(terms=terms):
-                for t in terms:
-                    self.pull(t, direction, out)
-            case n.Sum(body=body):
-                self.pull(body, direction, out)
-            case n.Mul(left=a, right=b) | n.Div(left=a, right=b):
-                data, rest = (a, b) if not n.has_variables(a) else (b, a)
-                if n.has_variables(rest):
-                    s = self.sign(data)
-                    self.pull(rest, direction if s == "nonnegative" else -direction if s == "nonpositive" else 0, out)
-
-    def zero_is_feasible(self) -> bool:
-        """True if every row is seen, by signs alone, to hold with all variables at 0."""
-        def constant(e: n.Expr) -> Sign:
-            return self.sign(n.rebuild(e, lambda x: n.ZERO if isinstance(x, n.VarRef) else x))
-
-        for r in self.model.rows:
-            left, right = constant(r.left), constant(r.right)
-            ok = (left == "zero" == right) if r.relation == "=" else (
-                left in ("zero", "nonpositive") and right in ("zero", "nonnegative") if r.relation == "<="
-                else left in ("zero", "nonnegative") and right in ("zero", "nonpositive"))
-            if not ok:
-                return False
-        return all(v.lower is None or self.sign(v.lower) in ("zero", "nonpositive") for v in self.model.variables)
-
-    def held(self, var: str) -> bool:
-        """Does any row limit `var` from above (or possibly so)?"""
-        for r in self.model.rows:
-            if r.relation == "=" and any(isinstance(x, n.VarRef) and x.var == var for side in (r.left, r.right) for x in n.walk(side)):
-                return True
-            pulls: dict[str, set[int]] = {}
-            self.pull(r.left, 1 if r.relation == "<=" else -1, pulls)
-            self.pull(r.right, -1 if r.relation == "<=" else 1, pulls)
-            if var in pulls and pulls[var] != {-1}:
-                return True
-        return False
-
-
-def _is_zero(e: n.Expr | None) -> bool:
-    return isinstance(e, n.Num) and e.value == 0
+            if signs.always(r):
+                raise self.fail(f"row {r.name}", "always holds, by the signs of its sides; check the relation")
+            if signs.never(r):
+                raise self.fail(f"row {r.name}", "can never hold, by the signs of its sides; check the relation")
+        worse = signs.worse()
+        at_zero = all(d == {1} and m.var_by[v].lower == n.ZERO for v, d in worse.items())
+        if at_zero and signs.zero_is_feasible():
+            raise self.fail("objective", f"is best with all quantities at 0, which no row forbids; {check}")
+        for v, found in worse.items():
+            if found == {-1} and m.var_by[v].upper is None and not signs.held(v, 1):
+                raise self.fail("objective", f"'{v}' is rewarded and no row or bound limits it from above; {check}")
+            if found == {1} and m.var_by[v].lower is None and not signs.held(v, -1):
+                raise self.fail("objective", f"'{v}' is charged and no row or bound limits it from below; {check}")

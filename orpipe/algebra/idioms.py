@@ -1,7 +1,7 @@
 """Logical idioms and their named reformulations: symbolic model with idioms -> symbolic linear model.
 
-A reformulation is a function (idiom) -> Pieces, registered by idiom kind and name.  Everything downstream (matrix, algebra,
-code) sees the lowered model only, so the choice is made once, when grounding.
+A reformulation is a function (idiom) -> Pieces, registered by idiom kind and name.  Everything downstream (matrix,
+algebra, code) sees the lowered model only, so the choice is made once, when grounding.
 """
 
 from __future__ import annotations
@@ -41,12 +41,16 @@ class Pieces:
     variables: tuple[VarDecl, ...] = ()
 
 
-_REGISTRY: dict[str, dict[str, Callable[[Idiom], Pieces]]] = {}
+Reformulation = Callable[[Idiom], Pieces]
+_REGISTRY: dict[str, dict[str, Reformulation]] = {}
+_NEEDS: dict[tuple[str, str], str] = {}
 
 
-def reformulation(kind: str, name: str) -> Callable[[Callable[[Idiom], Pieces]], Callable[[Idiom], Pieces]]:
-    def register(function: Callable[[Idiom], Pieces]) -> Callable[[Idiom], Pieces]:
+def reformulation(kind: str, name: str, needs: str = "") -> Callable[[Reformulation], Reformulation]:
+    """Registers a reformulation; `needs` names an optional part of the idiom that it cannot do without."""
+    def register(function: Reformulation) -> Reformulation:
         _REGISTRY.setdefault(kind, {})[name] = function
+        _NEEDS[kind, name] = needs
         return function
 
     return register
@@ -54,6 +58,11 @@ def reformulation(kind: str, name: str) -> Callable[[Callable[[Idiom], Pieces]],
 
 def reformulations(kind: str) -> tuple[str, ...]:
     return tuple(_REGISTRY[kind])
+
+
+def available(idiom: Idiom) -> tuple[str, ...]:
+    """The reformulations for which the idiom declares all parts."""
+    return tuple(name for name in _REGISTRY[idiom.kind] if _NEEDS[idiom.kind, name] in ("", *dict(idiom.parts)))
 
 
 def lower(model: Model, choices: Mapping[str, str] | None = None) -> Model:
@@ -74,6 +83,9 @@ def _lower(model: Model, choices: tuple[tuple[str, str], ...]) -> Model:
         name = chosen.get(idiom.name) or chosen.get(idiom.kind) or idiom.default
         if name not in _REGISTRY[idiom.kind]:
             raise NotFound.among(f"reformulation of {idiom.kind}", name, _REGISTRY[idiom.kind])
+        if name not in available(idiom):
+            raise NotFound(f"idiom '{idiom.name}' declares no {_NEEDS[idiom.kind, name]}, which its reformulation '{name}' "
+                           f"needs; use {' or '.join(available(idiom))}")
         pieces = _REGISTRY[idiom.kind][name](idiom)
         rows += [replace(r, origin=idiom.name) for r in pieces.rows]
         variables += pieces.variables
@@ -83,6 +95,10 @@ def _lower(model: Model, choices: tuple[tuple[str, str], ...]) -> Model:
 def _row(idiom: Idiom, left: Expr, relation: str, right: Expr, suffix: str = "", **changes) -> Row:
     row = Row(idiom.name + suffix, idiom.forall, idiom.where, left, relation, right, idiom.because, idiom.tightened_by)  # type: ignore[arg-type]
     return replace(row, **changes) if changes else row
+
+
+def _switch(idiom: Idiom, symbol: str, name: str, meaning: str, domain: str | None = None) -> VarDecl:
+    return VarDecl(symbol, name, idiom.forall, domain, "binary", ZERO, ONE, "1", meaning, auxiliary=True)
 
 
 def _minus(expr: Expr) -> Expr:
@@ -116,8 +132,7 @@ def _disjunction(d: Idiom) -> Pieces:
     for role, weight in (("one", Add((ONE, Neg(switch)))), ("other", switch)):
         relation = d.part(role)
         rows += [_row(d, a, rel, b, f"_{role}{s}") for s, a, rel, b in _relaxed(relation, Mul(big_m, weight))]
-    decl = VarDecl(d.part("symbol"), d.part("code_name"), d.forall, d.part("domain") or None, "binary", ZERO, ONE, "1",
-                   d.part("meaning"), auxiliary=True)
+    decl = _switch(d, d.part("symbol"), d.part("code_name"), d.part("meaning"), d.part("domain") or None)
     return Pieces(tuple(rows), (decl,))
 
 
@@ -137,10 +152,8 @@ def _absolute(d: Idiom) -> Pieces:
                    _row(d, d.part("result"), ">=", _minus(d.part("of")), "_below")))
 
 
-@reformulation("absolute", "signed")
+@reformulation("absolute", "signed", needs="big_m")
 def _absolute_signed(d: Idiom) -> Pieces:
-    if "big_m" not in dict(d.parts):
-        raise NotFound(f"idiom '{d.name}' declares no big_m; the reformulation 'signed' needs one, use 'two_rows'")
     symbol = f"sign_{d.name}"
     sign, big_m = VarRef(symbol, tuple(Ref(k.name) for k in d.forall)), d.part("big_m")
     of, result = d.part("of"), d.part("result")
@@ -149,8 +162,7 @@ def _absolute_signed(d: Idiom) -> Pieces:
         _row(d, result, "<=", addition(of, Mul(big_m, Add((ONE, Neg(sign))))), "_if_positive"),
         _row(d, result, "<=", addition(_minus(of), Mul(big_m, sign)), "_if_negative"),
     )
-    decl = VarDecl(symbol, symbol, d.forall, None, "binary", ZERO, ONE, "1", "1 if the deviation is positive", auxiliary=True)
-    return Pieces(rows, (decl,))
+    return Pieces(rows, (_switch(d, symbol, symbol, "1 if the deviation is positive"),))
 
 
 def _segments(d: Idiom) -> tuple[VarDecl, VarRef, Index, tuple[Row, ...]]:
@@ -181,7 +193,7 @@ def _incremental(d: Idiom) -> Pieces:
         return Ref(node.index, -1) if isinstance(node, Ref) and node.index == segment.name else node
 
     def shifted(e):
-        return rebuild(e, lambda x: replace(x, refs=tuple(before(r) for r in x.refs)) if isinstance(x, (VarRef, ParamRef)) else x)
+        return rebuild(e, lambda x: replace(x, refs=tuple(map(before, x.refs))) if isinstance(x, (VarRef, ParamRef)) else x)
 
     forall = (*d.forall, segment)
     later = conjunction(d.where, Edge(Ref(segment.name), ">", "first"))
@@ -197,6 +209,6 @@ def _incremental(d: Idiom) -> Pieces:
 @reformulation("semicontinuous", "switch")
 def _semicontinuous(d: Idiom) -> Pieces:
     switch = VarRef(d.part("symbol"), tuple(Ref(k.name) for k in d.forall))
-    decl = VarDecl(switch.var, d.part("code_name"), d.forall, None, "binary", ZERO, ONE, "1", d.part("meaning"), auxiliary=True)
     return Pieces((_row(d, d.part("amount"), "<=", Mul(d.part("high"), switch), "_at_most"),
-                   _row(d, d.part("amount"), ">=", Mul(d.part("low"), switch), "_at_least")), (decl,))
+                   _row(d, d.part("amount"), ">=", Mul(d.part("low"), switch), "_at_least")),
+                  (_switch(d, switch.var, d.part("code_name"), d.part("meaning")),))

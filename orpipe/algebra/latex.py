@@ -14,7 +14,7 @@ def name_tex(name: str) -> str:
     """x, d_max -> d^{\\mathrm{max}}, makespan -> \\mathit{makespan}"""
     head, _, tail = name.partition("_")
     text = head if len(head) == 1 else rf"\mathit{{{head}}}"
-    return text + (rf"^{{\mathrm{{{tail.replace('_', ' ')}}}}}" if tail else "")
+    return text + (rf"^{{\mathrm{{{tail.replace('_', '~')}}}}}" if tail else "")
 
 
 def ref_tex(ref: n.Ref) -> str:
@@ -38,14 +38,12 @@ def condition_tex(cond: n.Cond) -> str:
 
 def scope_tex(indices: tuple[n.Index, ...], where: n.Cond | None) -> str:
     parts = list(n.conditions(where))
-    names = tuple(k.name for k in indices)
-    head = ""
-    for part in parts:
-        if isinstance(part, n.Member) and not part.negated and tuple(r.index for r in part.refs) == names and not any(r.shift for r in part.refs):
-            parts.remove(part)
-            head = condition_tex(part)
-            break
-    if not head:
+    refs = tuple(n.Ref(k.name) for k in indices)
+    tuples = next((p for p in parts if isinstance(p, n.Member) and p == n.Member(refs, p.set)), None)
+    if tuples is not None:
+        parts.remove(tuples)
+        head = condition_tex(tuples)
+    else:
         head = r",\ ".join(rf"{k.name} \in {name_tex(k.set)}" for k in indices)
     return head + "".join(r",\ " + condition_tex(p) for p in parts)
 
@@ -65,20 +63,29 @@ def expr_tex(e: n.Expr, level: int = 0) -> str:
         case n.ParamRef(param=name, refs=refs) | n.VarRef(var=name, refs=refs):
             return name_tex(name) + (f"_{{{','.join(ref_tex(r) for r in refs)}}}" if refs else "")
         case n.Neg(arg=a):
-            return wrap("-" + expr_tex(a, 1), bool(level))
+            return wrap("-" + _operand(a), bool(level))
         case n.Add(terms=terms):
             text = expr_tex(terms[0])
             for t in terms[1:]:
-                text += " - " + expr_tex(t.arg, 1) if isinstance(t, n.Neg) else " + " + expr_tex(t)
+                text += f" - {_operand(t.arg)}" if isinstance(t, n.Neg) else f" + {expr_tex(t, isinstance(t, n.Add))}"
             return wrap(text, bool(level))
         case n.Mul(left=a, right=b):
-            dot = r" \cdot " if isinstance(a, n.Num) and isinstance(b, n.Num) else r" \, "
+            dot = r" \cdot " if _starts_with_digit(b) else r" \, "
             return expr_tex(a, 1) + dot + expr_tex(b, 1)
         case n.Div(left=a, right=b):
             return rf"\frac{{{expr_tex(a)}}}{{{expr_tex(b)}}}"
         case n.Sum(indices=indices, where=where, body=body):
-            return wrap(rf"\sum_{{{scope_tex(indices, where)}}} {expr_tex(body, 1)}", bool(level))
+            return wrap(rf"\sum_{{{scope_tex(indices, where)}}} {_operand(body)}", bool(level))
     raise AssertionError(e)
+
+
+def _operand(e: n.Expr) -> str:
+    """What a minus or a sum reaches over: a product or a further sum."""
+    return expr_tex(e, not isinstance(e, n.Sum))
+
+
+def _starts_with_digit(e: n.Expr) -> bool:
+    return _starts_with_digit(e.left) if isinstance(e, n.Mul) else isinstance(e, n.Num) and e.value >= 0
 
 
 def domain_tex(v: n.VarDecl) -> str:
@@ -88,7 +95,8 @@ def domain_tex(v: n.VarDecl) -> str:
     else:
         low = "" if v.lower is None else expr_tex(v.lower)
         high = "" if v.upper is None else expr_tex(v.upper)
-        body = (rf"{low} \le " if high and low else "") + head + (rf" \le {high}" if high else rf" \ge {low}" if low else r" \in \mathbb{R}")
+        after = rf" \le {high}" if high else rf" \ge {low}" if low else r" \in \mathbb{R}"
+        body = (rf"{low} \le " if high and low else "") + head + after
         if v.kind == "integer":
             body += r",\ " + head + r" \in \mathbb{Z}"
     member = n.Member(tuple(n.Ref(k.name) for k in v.indices), v.domain) if v.domain else None

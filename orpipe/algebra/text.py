@@ -1,9 +1,9 @@
-"""The plain-text form of a model.  Its grammar is orpipe/algebra/grammar.lark; orpipe.algebra.parse reads it back.
+"""The plain-text form of a linear model.  orpipe.algebra.parse reads it back: distinct models print as distinct texts.
 
     sets
       I: depots
       T: periods, numbered
-      A in N x N: arcs
+      A subset of N x N: arcs
       P = {i in N, j in N : i != j}: ordered pairs
     parameters
       f[i in I] >= 0: opening cost [money/day]
@@ -26,6 +26,9 @@ from orpipe.algebra import nodes as n
 from orpipe.exact import decimal_text
 
 Words = Callable[[str], str]
+# words of the grammar, which no symbol may be
+RESERVED = frozenset(("sum", "in", "not", "for", "all", "forall", "first", "last"))
+RESERVED |= {"integer", "binary", "free", "auxiliary"}
 
 
 def ref_text(ref: n.Ref) -> str:
@@ -57,14 +60,10 @@ def number_text(value) -> str:
 
 
 def scope_text(indices: tuple[n.Index, ...], where: n.Cond | None, colon: str = " : ") -> str:
-    """«i in I, j in J : i != j»; a tuple set that binds exactly the indices reads «(i,j) in A»."""
+    """«i in I, j in J : i != j»; a first condition that binds exactly the indices reads «(i,j) in A»."""
     parts = list(n.conditions(where))
-    names = tuple(k.name for k in indices)
-    for part in parts:
-        if isinstance(part, n.Member) and not part.negated and tuple(r.index for r in part.refs) == names and not any(r.shift for r in part.refs):
-            parts.remove(part)
-            head = condition_text(part)
-            break
+    if parts and parts[0] == n.Member(tuple(n.Ref(k.name) for k in indices), getattr(parts[0], "set", "")):
+        head = condition_text(parts.pop(0))
     else:
         head = ", ".join(f"{k.name} in {k.set}" for k in indices)
     return head + (colon + ", ".join(condition_text(p) for p in parts) if parts else "")
@@ -81,23 +80,35 @@ def expr_text(e: n.Expr, level: int = 0) -> str:
         case n.ParamRef(param=name, refs=refs) | n.VarRef(var=name, refs=refs):
             return name + refs_text(refs)
         case n.Neg(arg=a):
-            text = "-" + expr_text(a, 1)
+            # -3 is the number, -(3) its negation
+            text = f"-({number_text(a.value)})" if isinstance(a, n.Num) else "-" + _operand(a)
             return f"({text})" if level else text
         case n.Add(terms=terms):
-            text = expr_text(terms[0])
+            text = expr_text(terms[0], isinstance(terms[0], n.Add))
             for t in terms[1:]:
-                text += " - " + expr_text(t.arg, 1) if isinstance(t, n.Neg) else " + " + expr_text(t)
+                text += f" - {_operand(t.arg)}" if isinstance(t, n.Neg) else f" + {expr_text(t, isinstance(t, n.Add))}"
             return f"({text})" if level else text
         case n.Mul(left=a, right=b):
             text = f"{expr_text(a, 1)}*{expr_text(b, 2 if isinstance(b, (n.Mul, n.Div)) else 1)}"
             return f"({text})" if level > 1 else text
         case n.Div(left=a, right=b):
-            text = f"{expr_text(a, 1)}/{expr_text(b, 2)}"
+            # 1/3 is the number, (1)/3 a division
+            over = f"({expr_text(a)})" if _whole(a) and _whole(b) else expr_text(a, 1)
+            text = f"{over}/{expr_text(b, 2)}"
             return f"({text})" if level > 1 else text
         case n.Sum(indices=indices, where=where, body=body):
-            text = f"sum{{{scope_text(indices, where)}}} {expr_text(body, 1)}"
+            text = f"sum{{{scope_text(indices, where)}}} {_operand(body)}"
             return f"({text})" if level else text
     raise AssertionError(e)
+
+
+def _operand(e: n.Expr) -> str:
+    """What a minus or a sum reaches over: a product or a further sum."""
+    return expr_text(e, not isinstance(e, n.Sum))
+
+
+def _whole(e: n.Expr) -> bool:
+    return isinstance(e, n.Num) and e.value >= 0 and e.value.denominator == 1
 
 
 def row_text(r: n.Row) -> str:
@@ -119,18 +130,19 @@ def signature(symbol: str, indices: tuple[n.Index, ...], domain: str | None) -> 
 
 
 def set_text(s: n.SetDecl, words: Words) -> str:
-    flags = "".join(f", {f}" for f, on in (("numbered", s.numbered), ("cyclic", s.cyclic), ("ordered", s.ordered and not s.numbered and not s.cyclic)) if on)
+    plain = s.ordered and not s.numbered and not s.cyclic
+    flags = "".join(f", {f}" for f, on in (("numbered", s.numbered), ("cyclic", s.cyclic), ("ordered", plain)) if on)
     if not s.over:
         return f"{s.symbol}: {words(s.plural)}{flags}"
     if s.where is None:
-        return f"{s.symbol} in {' x '.join(k.set for k in s.over)}: {words(s.plural)}"
+        return f"{s.symbol} subset of {' x '.join(k.set for k in s.over)}: {words(s.plural)}"
     return f"{s.symbol} = {{{scope_text(s.over, s.where)}}}: {words(s.plural)}"
 
 
 def param_text(p: n.ParamDecl, words: Words, unit: Words) -> str:
     sign = {"nonnegative": " >= 0", "positive": " > 0", "any": ""}[p.sign]
     whole = " integer" if p.integer else ""
-    return f"{signature(p.symbol, p.indices, p.domain)}{sign}{whole}: {words(p.meaning)}{_unit(p.unit, unit)}"
+    return f"{signature(p.symbol, p.indices, p.domain)}{sign}{whole}: {_meaning(words(p.meaning), p.unit, unit)}"
 
 
 def var_text(v: n.VarDecl, words: Words, unit: Words) -> str:
@@ -141,11 +153,14 @@ def var_text(v: n.VarDecl, words: Words, unit: Words) -> str:
         domain = " integer" if v.kind == "integer" else ""
         domain += " free" if v.lower is None else f" >= {expr_text(v.lower)}"
         domain += "" if v.upper is None else f", <= {expr_text(v.upper)}"
-    return f"{head}{domain}{' auxiliary' if v.auxiliary else ''}: {words(v.meaning)}{_unit(v.unit, unit)}"
+    return f"{head}{domain}{' auxiliary' if v.auxiliary else ''}: {_meaning(words(v.meaning), v.unit, unit)}"
 
 
-def _unit(text: str, unit: Words) -> str:
-    return "" if text in ("", "1") else f" [{unit(text)}]"
+def _meaning(text: str, unit: str, name: Words) -> str:
+    shown = "" if unit in ("", "1") else name(unit)
+    if shown in ("", "1"):
+        return f"{text} [1]" if text.endswith("]") else text
+    return f"{text} [{shown}]"
 
 
 def model_text(model: n.Model, words: Words = str, unit: Words = str) -> str:

@@ -6,9 +6,11 @@ to tonnes is an error at definition time; so is adding days to hours, since no s
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
+from orpipe.algebra import nodes as n
 from orpipe.errors import ModelError
 
 # abstract unit -> pint definition.  Scenario vocabularies translate the names on the left; physical units print as they are.
@@ -51,3 +53,45 @@ def same(a: Any, b: Any) -> bool:
     """Same dimension and same scale."""
     a, b = a.to_base_units(), b.to_base_units()
     return a.units == b.units and abs(a.magnitude / b.magnitude - 1) < 1e-12
+
+
+def unit_text(expr: n.Expr, model: n.Model) -> str:
+    """The unit of an expression, cancelled by name: money/goods * goods/day -> «money/day»; dimensionless -> «1»."""
+    powers = _powers(expr, model) or Counter()
+    above = "*".join(token for token, k in powers.items() for _ in range(k))
+    below = "".join(f"/{token}" for token, k in powers.items() for _ in range(-k))
+    return (above or "1") + below if above or below else "1"
+
+
+def _parse(text: str) -> Counter[str]:
+    first, *rest = text.replace(" ", "").split("/")
+    found = Counter(t for t in first.split("*") if t not in ("", "1"))
+    found.subtract(t for part in rest for t in part.split("*") if t not in ("", "1"))
+    return found
+
+
+def _powers(e: n.Expr, model: n.Model) -> Counter[str] | None:
+    match e:
+        case n.Num(value=v):
+            return None if v == 0 else Counter()
+        case n.Card():
+            return Counter()
+        case n.ParamRef(param=p):
+            return _parse(model.param_by[p].unit)
+        case n.VarRef(var=v):
+            return _parse(model.var_by[v].unit)
+        case n.Neg(arg=a) | n.Sum(body=a):
+            return _powers(a, model)
+        case n.Add(terms=terms):
+            return next((p for t in terms if (p := _powers(t, model)) is not None), None)
+        case n.Mul(left=a, right=b) | n.Div(left=a, right=b):
+            pa, pb = _powers(a, model), _powers(b, model)
+            if pa is None or pb is None:
+                return None
+            out = Counter(pa)
+            if isinstance(e, n.Mul):
+                out.update(pb)
+            else:
+                out.subtract(pb)
+            return Counter({t: k for t, k in out.items() if k})
+    raise AssertionError(e)

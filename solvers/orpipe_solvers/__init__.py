@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from orpipe.solve import Result
+from orpipe.solve import Result, settle
 
 
 def solve_mps_text(text: str, time_limit: float = 60.0) -> Result:
     """An MPS text read by OR-Tools' own parser and solved by GLOP (no integer columns) or SCIP: neither our reader nor
     HiGHS takes part.  Result.point is in the order of the columns in the text.  Raises ParseError if OR-Tools cannot
-    read it."""
-    from orpipe_solvers import _ortools
+    read it, Unsupported if its numbers are out of the solver's range."""
+    from orpipe_solvers import _ortools, ortools_glop, ortools_scip
 
-    return _ortools.solve_mps_text(text, time_limit)
+    problem = _ortools.parse_mps(text)
+    return settle((ortools_scip if problem.integer.any() else ortools_glop).SOLVERS[0], problem, time_limit)

@@ -5,9 +5,6 @@ OR-Tools' bundled HiGHS is never used: with PuLP imported first it crashes the p
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-
 import numpy as np
 import scipy.sparse as sp
 from ortools.init.python import init
@@ -15,7 +12,7 @@ from ortools.linear_solver.python import model_builder_helper as mb
 
 from orpipe.errors import ParseError
 from orpipe.problem import Problem
-from orpipe.solve import Answer, Outcome, Result, Solver, out_of_range
+from orpipe.solve import Answer, Outcome, Solver, out_of_range
 
 _flags = init.CppFlags()
 _flags.stderrthreshold = 3  # only fatal: warnings of a solve come back in its status
@@ -43,7 +40,7 @@ class BuilderSolver(Solver):
     def accepts(self, problem: Problem) -> str | None:
         return out_of_range(problem, smallest=self.smallest, largest=1e15, infinite=self.infinite)
 
-    def run(self, problem: Problem, time_limit: float, nodes: int | None) -> Answer:
+    def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
         model = mb.ModelBuilderHelper()
         model.fill_model_from_sparse_data(problem.lower, problem.upper, problem.cost, problem.row_lower, problem.row_upper,
                                           sp.csr_matrix(problem.matrix))
@@ -51,9 +48,8 @@ class BuilderSolver(Solver):
             model.set_var_integrality(j, True)
         model.set_maximize(problem.maximize)
         model.set_objective_offset(float(problem.offset))
-        return self.ask(model, time_limit, nodes)
-
-    def ask(self, model: mb.ModelBuilderHelper, time_limit: float, nodes: int | None = None) -> Answer:
+        for j, v in enumerate([] if start is None else start.tolist()):
+            model.add_hint(j, v)
         engine = mb.ModelSolverHelper(self.name)
         engine.enable_output(False)
         settings: dict[str, float | int | str] = dict(self.settings)
@@ -75,22 +71,22 @@ class BuilderSolver(Solver):
         return said
 
 
-def solve_mps_text(text: str, time_limit: float) -> Result:
-    from orpipe_solvers import ortools_glop, ortools_scip
-
+def parse_mps(text: str) -> Problem:
+    """What OR-Tools' own parser makes of an MPS text.  Raises ParseError if it cannot read it."""
     model = mb.ModelBuilderHelper()
     if not model.import_from_mps_string(text):
         raise ParseError("OR-Tools cannot read this MPS text; read it with orpipe.mps.read_mps to see the line")
-    whole = any(model.var_is_integral(j) for j in range(model.num_variables()))
-    adapter: BuilderSolver = ortools_scip.SOLVERS[0] if whole else ortools_glop.SOLVERS[0]
-    start = time.perf_counter()
-    answer = adapter.ask(model, time_limit)
-    outcome, message = answer.outcome, answer.message
-    if outcome is Outcome.INFEASIBLE_OR_UNBOUNDED:
-        model.clear_objective()
-        again = adapter.ask(model, time_limit)
-        outcome = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}.get(again.outcome, outcome)
-    settings: Mapping[str, float | int | str] = {**adapter.settings, "time_limit": time_limit}
-    return Result(solver=adapter.name, family=adapter.family, version=adapter.version, outcome=outcome,
-                  objective=answer.objective, point=answer.point, seconds=time.perf_counter() - start, message=message,
-                  settings=settings)
+    n, m = model.num_variables(), model.num_constraints()
+    rows = [(model.constraint_var_indices(i), model.constraint_coefficients(i)) for i in range(m)]
+    indptr = np.cumsum([0] + [len(indices) for indices, _ in rows])
+    matrix = sp.csr_array((np.array([v for _, values in rows for v in values], float),
+                           np.array([j for indices, _ in rows for j in indices], np.int32), indptr), shape=(m, n))
+    return Problem.from_arrays(
+        name=model.name(), maximize=model.maximize(), offset=model.objective_offset(), matrix=matrix,
+        cost=[model.var_objective_coefficient(j) for j in range(n)],
+        lower=[model.var_lower_bound(j) for j in range(n)], upper=[model.var_upper_bound(j) for j in range(n)],
+        row_lower=[model.constraint_lower_bound(i) for i in range(m)],
+        row_upper=[model.constraint_upper_bound(i) for i in range(m)],
+        integer=[model.var_is_integral(j) for j in range(n)],
+        columns=[model.var_name(j) for j in range(n)], rows=[model.constraint_name(i) for i in range(m)],
+    )

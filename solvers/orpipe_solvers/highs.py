@@ -9,10 +9,13 @@ import ctypes
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import highspy
 import numpy as np
+import scipy.sparse as sp
 
+from orpipe.errors import ParseError, Unsupported
 from orpipe.exact_lp import At, Basis
 from orpipe.problem import Problem
 from orpipe.solve import Answer, Outcome, Solver, agree, out_of_range
@@ -48,15 +51,14 @@ class Highs(Solver):
     def accepts(self, problem: Problem) -> str | None:
         return out_of_range(problem, smallest=_SMALLEST, largest=_LARGEST, infinite=_INFINITE)
 
-    def run(self, problem: Problem, time_limit: float, nodes: int | None) -> Answer:
+    def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
         if not problem.n_vars:
             return _without_columns(problem)
         h = highspy.Highs()
-        for option, value in self.settings.items():
-            h.setOptionValue(option, value)
-        h.setOptionValue("time_limit", float(time_limit))
-        if nodes is not None:
-            h.setOptionValue("mip_max_nodes", nodes)
+        given = {**self.settings, "time_limit": float(time_limit)} | ({} if nodes is None else {"mip_max_nodes": nodes})
+        for option, value in given.items():
+            if h.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+                raise Unsupported(f"this HiGHS has no option {option} = {value}; install highspy 1.16")
         A, whole = problem.matrix, np.int32
         none = np.zeros(0, whole)
         read = h.passModel(
@@ -67,6 +69,8 @@ class Highs(Solver):
         )
         if read != highspy.HighsStatus.kOk:
             return Answer(Outcome.ERROR, message=f"HiGHS read the model with {read.name}")
+        if start is not None:
+            h.setSolution(problem.n_vars, np.arange(problem.n_vars, dtype=whole), start)
         if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == _STATUS.kNotset:
             # A scheduler with another number of threads is alive in this thread (someone else's solve).
             highspy.Highs.resetGlobalScheduler(True)
@@ -96,6 +100,25 @@ def _answer(h: highspy.Highs, problem: Problem) -> Answer:
     if basis.valid:
         held = Basis(np.array([_AT[s] for s in basis.col_status], np.int8), np.array([_AT[s] for s in basis.row_status], np.int8))
     return Answer(outcome, objective, point, basis=held)
+
+
+def read_mps_file(path: Path) -> Problem:
+    """What HiGHS' own parser makes of an MPS file.  Raises ParseError if it fails or warns."""
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    if h.readModel(str(path)) != highspy.HighsStatus.kOk:
+        raise ParseError(f"HiGHS cannot read {path.name} without a warning; read it with orpipe.mps.read_mps to see the line")
+    lp = h.getLp()
+    A = lp.a_matrix_
+    shape = (lp.num_row_, lp.num_col_)
+    layout = sp.csc_array if A.format_ == highspy.MatrixFormat.kColwise else sp.csr_array
+    integer = [kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [False] * lp.num_col_
+    return Problem.from_arrays(
+        name=lp.model_name_, maximize=lp.sense_ == highspy.ObjSense.kMaximize, offset=lp.offset_,
+        matrix=layout((np.array(A.value_), np.array(A.index_, np.int32), np.array(A.start_, np.int32)), shape=shape),
+        cost=lp.col_cost_, lower=lp.col_lower_, upper=lp.col_upper_, row_lower=lp.row_lower_, row_upper=lp.row_upper_,
+        integer=integer, columns=lp.col_names_, rows=lp.row_names_,
+    )
 
 
 def _without_columns(problem: Problem) -> Answer:

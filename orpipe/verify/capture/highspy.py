@@ -9,9 +9,23 @@ from typing import Any
 import numpy as np
 
 from orpipe.errors import Unsupported
-from orpipe.verify.capture import Captured, hook, library, recorded
+from orpipe.verify.capture import RECORDER, Captured, hook, library, recorded
 
-library("highspy", words=("highspy",), preload=("highspy",))
+library("highspy", words=("highspy",), preload=("highspy",), rehearsal="""
+import highspy
+h = highspy.Highs()
+h.setOptionValue("output_flag", False)
+I, J = ["a", "b", "c"], ["p", "q", "r", "s"]
+y = {i: h.addVariable(lb=0, ub=1, type=highspy.HighsVarType.kInteger, name=f"y[{i}]") for i in I}
+x = {(i, j): h.addVariable(lb=0, name=f"x[{i},{j}]") for i in I for j in J}
+for j in J:
+    h.addConstr(sum(x[i, j] for i in I) == 4, name=f"demand[{j}]")
+for i in I:
+    h.addConstr(sum(x[i, j] for j in J) <= 9.5 * y[i], name=f"capacity[{i}]")
+h.minimize(sum(7 * y[i] for i in I) + sum((len(i + j) + 0.5) * x[i, j] for i in I for j in J))
+if h.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+    print("optimal_value =", h.getInfo().objective_function_value, [h.val(v) for v in x.values()])
+""")
 
 
 @hook("highspy")
@@ -41,6 +55,8 @@ def patch(highspy: ModuleType) -> None:
         # A second thread count in one process is refused by HiGHS, and its default gap stops short of the optimum.
         for option, value in (("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0)):
             h.setOptionValue(option, value)
+        if RECORDER.under_way != "highspy":
+            h.setOptionValue("output_flag", False)
 
     binding = highspy.Highs.__mro__[1]
     recorded(binding, "run", "highspy", read, before=settle)

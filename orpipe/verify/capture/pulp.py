@@ -9,7 +9,20 @@ from typing import Any
 from orpipe.errors import Unsupported
 from orpipe.verify.capture import RECORDER, Captured, Rows, hook, library
 
-library("pulp", words=("pulp",), preload=("pulp", "highspy"))
+library("pulp", words=("pulp",), preload=("pulp", "highspy"), rehearsal="""
+import pulp
+I, J = ["a", "b", "c"], ["p", "q", "r", "s"]
+m = pulp.LpProblem("rehearsal", pulp.LpMinimize)
+y = pulp.LpVariable.dicts("y", I, cat="Binary")
+x = pulp.LpVariable.dicts("x", (I, J), lowBound=0)
+m += pulp.lpSum(7 * y[i] for i in I) + pulp.lpSum(1.5 * x[i][j] for i in I for j in J)
+for j in J:
+    m += pulp.lpSum(x[i][j] for i in I) == 4, f"demand_{j}"
+for i in I:
+    m += pulp.lpSum(x[i][j] for j in J) <= 9.5 * y[i], f"capacity_{i}"
+m.solve()
+print(pulp.LpStatus[m.status], pulp.value(m.objective), [v.varValue for v in m.variables()])
+""")
 
 
 @hook("pulp")
@@ -20,6 +33,19 @@ def patch(pulp: ModuleType) -> None:
         def actualSolve(self, lp: Any, **_: Any) -> Any:  # noqa: N802
             with RECORDER.solving("pulp", lambda: read(lp, self.mip)):
                 return super().actualSolve(lp)
+
+        def findSolutionValues(self, lp: Any) -> Any:  # noqa: N802
+            """pulp calls HiGHS's "unbounded or infeasible" infeasible; here a solve without objective decides."""
+            answer = super().findSolutionValues(lp)
+            h, status = lp.solverModel, lp.solverModel.getModelStatus
+            if status().name != "kUnboundedOrInfeasible":
+                return answer
+            for k in range(h.getNumCol()):
+                h.changeColCost(k, 0.0)
+            h.run()
+            if status().name == "kOptimal":
+                return pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded
+            return answer
 
     def stand_in(solver: Any) -> Any:
         if isinstance(solver, Recording):

@@ -1,0 +1,26 @@
+"""The dataset card: configs for `load_dataset`, what the data are, how they were proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orpipe.build.schema import CONFIGS, SPLITS
+from orpipe.config import Recipe
+from orpipe.families import families
+from orpipe.render.nl import environment
+
+
+def card(recipe: Recipe, manifest: Mapping[str, Any]) -> str:
+    """README.md of a dataset folder."""
+    counts = manifest["counts"]
+    total = sum(counts["sft"].values())
+    configs = []
+    for config in CONFIGS:
+        splits = [s for s in (SPLITS if config != "rejected" else ("train",)) if counts[config].get(s)] or ["train"]
+        configs.append({"name": config, "splits": splits, "counts": counts[config], "default": config == "sft"})
+    return environment().get_template("card.j2").render(
+        recipe=recipe, manifest=manifest, configs=configs, total=total, families=[families[f] for f in recipe.families],
+        columns={name: [f.name for f in schema] for name, schema in CONFIGS.items()},
+        size="n<1K" if total < 1000 else "1K<n<10K" if total < 10_000 else "10K<n<100K" if total < 100_000 else "100K<n<1M",
+    ) + "\n"

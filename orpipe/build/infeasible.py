@@ -1,0 +1,173 @@
+"""Infeasible variants of an instance: one data entry pushed too far, the rows that then contradict each other, and the
+least change of that entry that makes a plan possible again.  Every claim is a labelled solve."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from orpipe.algebra.nodes import ParamDecl
+from orpipe.build.case import Case
+from orpipe.data import validate
+from orpipe.errors import DataError
+from orpipe.exact import Exact, decimal_text, fraction
+from orpipe.families.draw import tidy
+from orpipe.instances import Instance
+from orpipe.problem import Problem
+from orpipe.render.tables import lookup, tuples_of
+from orpipe.solve import Label, Outcome, label, settle, solver
+
+_FACTORS = (Fraction(3, 2), Fraction(5, 2), Fraction(1, 2), Fraction(6), Fraction(1, 5), Fraction(20))
+_NODES = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Tightened:
+    """instance: the variant, proved infeasible.  entry: labels of the changed datum.  conflict: row names of an irreducible
+    set (with bounds and integrality).  least: the nearest value of the entry at which a plan exists, with its label, or None
+    where the entry does not stand alone on a right-hand side."""
+
+    instance: Instance
+    label: Label
+    param: ParamDecl
+    entry: tuple
+    before: Any
+    after: Any
+    conflict: tuple[str, ...]
+    least: Any | None
+    least_label: Label | None
+
+
+def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
+    """A variant that is infeasible by one entry, or None if no entry tried does it."""
+    for k, (param, entry, value) in enumerate(_candidates(case, variant)):
+        if k == tries:
+            return None
+        before = lookup(case.instance.data[param.symbol], entry) if entry else case.instance.data[param.symbol]
+        data = with_entry(case.instance.data, param.symbol, entry, value)
+        instance = replace(case.instance, id=f"{case.instance.id}-tight", data=data)
+        try:
+            problem = instance.problem
+        except DataError:
+            continue
+        if settle(solver("highs"), problem, nodes=_NODES).outcome is not Outcome.INFEASIBLE:
+            continue
+        proved = label(problem, nodes=_NODES)
+        if not isinstance(proved, Label) or proved.status != "infeasible":
+            continue
+        conflict = irreducible(problem)
+        if conflict is None or len(conflict) > 12:
+            continue
+        least, least_label = _least(case, instance, param, entry, before, value)
+        return Tightened(instance, proved, param, entry, before, value, conflict, least, least_label)
+    return None
+
+
+def with_entry(data: Any, symbol: str, entry: tuple, value: Any) -> dict[str, Any]:
+    """A copy of the data with one entry replaced."""
+    out = dict(data)
+    if not entry:
+        out[symbol] = value
+        return out
+    out[symbol] = copy.deepcopy(data[symbol])
+    node = out[symbol]
+    for part in entry[:-1]:
+        node = node[part] if part in node else node[str(part)]
+    node[entry[-1] if entry[-1] in node else str(entry[-1])] = value
+    return out
+
+
+def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, Any]]:
+    model, data = case.model, case.instance.data
+    arrays = validate(model, data)
+    symbols = list(dict.fromkeys(r.tightened_by for r in model.rows if r.tightened_by))
+    symbols = symbols[variant % len(symbols):] + symbols[:variant % len(symbols)] if symbols else []
+    for factor in _FACTORS:
+        for symbol in symbols:
+            param = model.param_by[symbol]
+            keys = tuples_of(model, arrays, param.indices, param.domain) if param.indices else [()]
+            entry = keys[variant // 5 % len(keys)]
+            value = lookup(data[symbol], entry) if entry else data[symbol]
+            exact = fraction(value)
+            digits = len((decimal_text(exact) or "").partition(".")[2])
+            moved = tidy(exact * factor, digits)
+            if exact > 0 and fraction(moved) != exact and not (param.sign == "positive" and moved <= 0):
+                yield param, entry, moved
+
+
+def irreducible(problem: Problem) -> tuple[str, ...] | None:
+    """Row names that cannot hold together (with bounds and integrality), none of which can be left out; certified by
+    labels: the set is infeasible, and each set with one row less is not.  None if a limit got in the way."""
+    keep = list(range(problem.n_rows))
+    blank = replace(problem, cost_exact=Exact(np.zeros(problem.n_vars, np.int64)), offset=Fraction(0))
+    step = max(1, len(keep) // 4)
+    while step:
+        k = 0
+        while k < len(keep):
+            rest = keep[:k] + keep[k + step:]
+            outcome = settle(solver("highs"), subset(blank, rest), nodes=_NODES).outcome
+            if outcome is Outcome.INFEASIBLE:
+                keep = rest
+            elif outcome is Outcome.OPTIMAL:
+                k += step
+            else:
+                return None
+        step //= 2
+    proved = label(subset(blank, keep), nodes=_NODES)
+    if not isinstance(proved, Label) or proved.status != "infeasible" or not keep:
+        return None
+    for k in range(len(keep)):
+        without = label(subset(blank, keep[:k] + keep[k + 1:]), nodes=_NODES)
+        if not isinstance(without, Label) or without.status != "optimal":
+            return None
+    return tuple(problem.rows[i] for i in keep)
+
+
+def subset(problem: Problem, rows: list[int]) -> Problem:
+    """The problem with only these rows."""
+    A = problem.matrix
+    counts = np.diff(A.indptr)
+    take = np.concatenate([np.arange(A.indptr[i], A.indptr[i + 1]) for i in rows]) if rows else np.zeros(0, np.int64)
+    indptr = np.concatenate([[0], np.cumsum(counts[rows])]) if rows else np.zeros(1, np.int64)
+    matrix = sp.csr_array((A.data[take], A.indices[take], indptr.astype(np.int32)), shape=(len(rows), problem.n_vars))
+    index = np.array(rows, dtype=np.int64)
+    return replace(
+        problem, rows=tuple(problem.rows[i] for i in rows), matrix=matrix, matrix_exact=problem.matrix_exact[take],
+        row_lower=problem.row_lower[index], row_upper=problem.row_upper[index],
+        row_lower_exact=problem.row_lower_exact[index], row_upper_exact=problem.row_upper_exact[index],
+    )
+
+
+def _least(case: Case, tight: Instance, param: ParamDecl, entry: tuple, before: Any, after: Any) -> tuple[Any | None, Label | None]:
+    """Minimal move of the entry back towards its old value: one extra column t in [0, 1] on the sides that it moves."""
+    old, new = case.instance.problem, tight.problem
+    same = (old.matrix.shape == new.matrix.shape and (old.matrix.indices == new.matrix.indices).all() and (old.matrix.data == new.matrix.data).all()
+            and (old.lower == new.lower).all() and (old.upper == new.upper).all())
+    if not same:
+        return None, None
+    shift = [Fraction(int(a), old.row_upper_exact.den) - Fraction(int(b), new.row_upper_exact.den)
+             for a, b in zip(old.row_upper_exact.num, new.row_upper_exact.num, strict=True)]
+    A = sp.csr_array(new.matrix)
+    column = sp.csr_array(np.array([[-float(s)] for s in shift]))
+    elastic = Problem.from_arrays(
+        cost=np.concatenate([np.zeros(new.n_vars), [1.0]]), matrix=sp.hstack([A, column], format="csr"),
+        row_lower=new.row_lower, row_upper=new.row_upper, lower=np.append(new.lower, 0.0), upper=np.append(new.upper, 1.0),
+        integer=np.append(new.integer, False),
+    )
+    found = label(elastic, nodes=_NODES)
+    if not isinstance(found, Label) or found.objective_exact is None:
+        return None, None
+    value = fraction(after) + found.objective_exact * (fraction(before) - fraction(after))
+    text = decimal_text(value)
+    if text is None or (param.integer and value.denominator != 1) or len(text) > 12:
+        return None, None
+    least = int(text) if value.denominator == 1 else float(text)
+    repaired = replace(tight, data=with_entry(tight.data, param.symbol, entry, least))
+    proved = label(repaired.problem, nodes=_NODES)
+    return (least, proved) if isinstance(proved, Label) and proved.status == "optimal" else (None, None)

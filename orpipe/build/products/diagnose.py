@@ -1,0 +1,196 @@
+"""diagnose: a faulty program or model, an infeasible instance, or a doubt that turns out unfounded -> fault, why, repair.
+
+A fault is kept only if it changes the outcome on this instance (labelled, not assumed); the repair is the model itself,
+replayed; an infeasible variant comes with an irreducible conflict and, where one entry is at fault, its least change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from orpipe.algebra.latex import model_tex
+from orpipe.algebra.nodes import Row, Term, VarDecl
+from orpipe.algebra.text import expr_text, model_text, row_label, row_text, var_text
+from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, say, stated_value
+from orpipe.build.infeasible import tighten
+from orpipe.build.plan import Order
+from orpipe.build.products import product
+from orpipe.build.products.implement import STYLES
+from orpipe.errors import DataError, ModelError, Unsupported
+from orpipe.ground import ground
+from orpipe.instances import stream
+from orpipe.mutate import Mutant, mutants
+from orpipe.problem import Problem
+from orpipe.render.dialects import dialects
+from orpipe.render.emit import emit
+from orpipe.render.words import figure, listing
+from orpipe.solve import Label, label
+
+SUBTASKS = ("faulty-program", "faulty-model", "infeasible-data", "unfounded-doubt")
+_NODES = 20_000
+_TRIES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Faulty:
+    """A mutant whose outcome differs from the label on this instance."""
+
+    mutant: Mutant
+    problem: Problem
+    label: Label
+
+    def report(self, case: Case) -> str:
+        """«248 EUR/day», «infeasible», «unbounded»"""
+        return stated_value(self.label.objective_exact, case.unit) if self.label.objective_exact is not None else self.label.status
+
+
+def faulty(case: Case, order: Order) -> Iterator[Faulty]:
+    """Mutants that really change the outcome, in an order drawn for this case."""
+    found = mutants(case.model)
+    turn = stream(0, "mutant", case.instance.id, order.task, order.variant).permutation(len(found))
+    # one operator has many sites: take operators in turn so that the frequent ones do not crowd out the rest
+    seen: dict[str, int] = {}
+    ranked = []
+    for k in turn:
+        operator = found[int(k)].operator.id
+        seen[operator] = seen.get(operator, 0) + 1
+        ranked.append((seen[operator], len(ranked), found[int(k)]))
+    for _, _, mutant in sorted(ranked, key=lambda r: r[:2])[:_TRIES]:
+        try:
+            problem = ground(mutant.model, case.instance.data)
+        except (DataError, ModelError):
+            continue
+        result = label(problem, nodes=_NODES)
+        if isinstance(result, Label) and differs(case.label, result):
+            yield Faulty(mutant, problem, result)
+
+
+def differs(right: Label, other: Label) -> bool:
+    """A different status, or optima more than 1e-6 (relative) apart."""
+    if right.status != other.status:
+        return True
+    if right.objective_exact is None or other.objective_exact is None:
+        return False
+    return abs(right.objective_exact - other.objective_exact) * 10**6 > max(1, abs(right.objective_exact))
+
+
+@product("diagnose")
+def diagnose(case: Case, order: Order) -> Product:
+    makers: dict[str, Callable[[Case, Order], Product]] = {
+        "faulty-program": faulty_program, "faulty-model": faulty_model, "infeasible-data": infeasible_data, "unfounded-doubt": doubt,
+    }
+    # infeasible data are not to be had for every family: the next kind takes the turn, the column says which it was
+    start = order.variant % len(SUBTASKS)
+    reasons = []
+    for name in (*SUBTASKS[start:], *SUBTASKS[:start]):
+        try:
+            return makers[name](case, order)
+        except (Unmade, Unsupported) as error:
+            reasons.append(f"{name}: {error}")
+    raise Unmade("; ".join(reasons))
+
+
+def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], files: dict[str, str] | Any, programs: tuple[Program, ...],
+            metadata: dict[str, Any], **changes: Any) -> Product:
+    folder = "sft/diagnose"
+    prompt = say(folder, f"ask_{subtask.replace('-', '_')}", order.variant // 16, **context)
+    answer = say(folder, f"answer_{subtask.replace('-', '_')}", order.variant // 11, **context)
+    fields = {"instance_id": case.instance.id, "status": case.label.status, "objective": case.label.objective_exact, **changes}
+    return Product("diagnose", subtask, order, messages=(("user", prompt), ("assistant", answer)), files=files, programs=programs,
+                   metadata={"scenario": case.instance.scenario.id, **metadata}, **fields)
+
+
+def faulty_program(case: Case, order: Order) -> Product:
+    asked = ask(case.instance, order, kinds=("json",))
+    source, style = ("json" if asked.files else "inline"), STYLES[order.variant // 2 % 2]
+    for fault in faulty(case, order):
+        try:
+            wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style)
+        except (Unsupported, DataError):
+            continue
+        right = emit(case.model, case.instance.data, order.dialect, source=source, style=style)
+        context = describe(case) | _told(case, fault, names=True) | {
+            "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "program": right, "optimum": case.optimum,
+            "library": dialects()[order.dialect].title, "story": case.story,
+        }
+        programs = (Program(wrong, fault.problem, fault.label.status, fault.label.objective, asked.files), case.program(right, asked.files))
+        return _finish(case, order, "faulty-program", context, asked.files, programs, _fault_record(fault) | {"register": asked.register})
+    raise Unmade("no mis-modelling changes the outcome here")
+
+
+def faulty_model(case: Case, order: Order) -> Product:
+    asked = ask(case.instance, order)
+    form = ("algebra", "latex")[order.variant // 4 % 2]
+    for fault in faulty(case, order):
+        wrong = model_text(fault.mutant.model).rstrip() if form == "algebra" else model_tex(fault.mutant.model).rstrip()
+        context = describe(case) | _told(case, fault, names=False) | {
+            "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "form": form, "optimum": case.optimum, "story": case.story,
+        }
+        return _finish(case, order, "faulty-model", context, asked.files, (), _fault_record(fault) | {"register": asked.register, "form": form})
+    raise Unmade("no mis-modelling changes the outcome here")
+
+
+def doubt(case: Case, order: Order) -> Product:
+    """The model is right; a reviewer wants to replace a row or term by a mis-modelling of it."""
+    asked = ask(case.instance, order)
+    for fault in faulty(case, order):
+        part = fault.mutant.part
+        if not isinstance(part.before, (Row, Term, VarDecl)) or part.after is None:
+            continue
+        before, after = piece_text(part.before), piece_text(part.after)
+        context = describe(case) | _told(case, fault, names=False) | {
+            "problem": asked.text, "files": file_blocks(asked.files), "before": before, "after": after, "optimum": case.optimum,
+            "reason": part.before.because if isinstance(part.before, Row) else part.before.meaning,
+            "piece": {"Row": "constraint", "Term": "objective term", "VarDecl": "variable"}[type(part.before).__name__],
+            "is_row": isinstance(part.before, Row),
+        }
+        return _finish(case, order, "unfounded-doubt", context, asked.files, (), _fault_record(fault) | {"register": asked.register})
+    raise Unmade("no proposal of a reviewer changes the outcome here")
+
+
+def infeasible_data(case: Case, order: Order) -> Product:
+    tight = tighten(case, order.variant)
+    if tight is None:
+        raise Unmade("no single entry tried makes the instance infeasible")
+    asked = ask(tight.instance, order)
+    entry = f"{tight.param.meaning}" + (f" for {listing([str(x) for x in tight.entry])}" if tight.entry else "")
+    unit = tight.param.unit
+    families: dict[str, list[str]] = {}
+    for name in tight.conflict:
+        families.setdefault(name.partition("[")[0], []).append(name)
+    rows = [{"name": f, "rows": names, "label": row_label(case.model.row_by[f]), "text": row_text(case.model.row_by[f]),
+             "because": case.model.row_by[f].because} for f, names in families.items()]
+    context = describe(case) | {
+        "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "value": f"{figure(tight.after)} {unit}".strip(),
+        "was": f"{figure(tight.before)} {unit}".strip(), "conflict": rows, "n_conflict": len(tight.conflict),
+        "least": None if tight.least is None else f"{figure(tight.least)} {unit}".strip(),
+        "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
+        else stated_value(tight.least_label.objective_exact, case.unit),
+        "raised": tight.after > tight.before, "optimum": case.optimum,
+    }
+    return _finish(case, order, "infeasible-data", context, asked.files, (),
+                   {"register": asked.register, "conflict": list(tight.conflict), "entry": [tight.param.symbol, *map(str, tight.entry)],
+                    "least": None if tight.least is None else figure(tight.least)},
+                   instance_id=tight.instance.id, status="infeasible", objective=None, extra_instances=((tight.instance, tight.label),))
+
+
+def piece_text(piece: Row | Term | VarDecl) -> str:
+    if isinstance(piece, Row):
+        return f"{row_label(piece)}: {row_text(piece)}"
+    if isinstance(piece, Term):
+        return f"{piece.name}: {expr_text(piece.expr)}"
+    return var_text(piece, str, str)
+
+
+def _told(case: Case, fault: Faulty, names: bool) -> dict[str, Any]:
+    account = fault.mutant.account(case.model, names=names)
+    return {"fault": account.fault, "why": account.why, "repair": account.repair, "report": fault.report(case),
+            "faulty_status": fault.label.status, "lesson": fault.mutant.operator.explanation}
+
+
+def _fault_record(fault: Faulty) -> dict[str, Any]:
+    value = fault.label.objective_exact
+    return {"operator": fault.mutant.operator.id, "site": str(fault.mutant.site), "faulty_status": fault.label.status,
+            "faulty_objective": None if value is None else exact_text(value)}

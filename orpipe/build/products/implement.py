@@ -1,0 +1,63 @@
+"""implement: algebra and data -> code in a named library; the program is replayed."""
+
+from __future__ import annotations
+
+from orpipe.build.case import Case, Product, describe, file_blocks, say
+from orpipe.build.plan import Order
+from orpipe.build.products import product
+from orpipe.render.dialects import dialects
+from orpipe.render.emit import emit
+from orpipe.render.files import data_json, schema_text
+from orpipe.render.tables import tables_text
+
+STYLES = ("script", "function")
+SUBTASKS = ("from-algebra", "from-latex")
+
+
+@product("implement")
+def implement(case: Case, order: Order) -> Product:
+    instance = case.instance
+    subtask = SUBTASKS[order.variant // 2 % 2]
+    files: dict[str, str] = {}
+    if order.interface == "files":
+        files = {"data.json": data_json(instance.linear, instance.data)}
+        data = schema_text(instance.linear, instance.data, "json")
+    elif order.interface == "tables":
+        data = tables_text(instance.linear, instance.data)
+    else:
+        data = plain_data(case)
+    style = STYLES[order.variant % 2]
+    program = emit(instance.linear, instance.data, order.dialect, source="json" if files else "inline", style=style)
+    prompt = say("sft/implement", "ask", order.variant // 4, data=data, files=file_blocks(files), form=subtask,
+                 library=dialects()[order.dialect].title, **describe(case))
+    answer = say("sft/implement", "answer", order.variant // 3, program=program, library=dialects()[order.dialect].title,
+                 from_file=bool(files), **describe(case))
+    return Product("implement", subtask, order, instance.id, case.label.status, case.label.objective_exact,
+                   messages=(("user", prompt), ("assistant", answer)), files=files, programs=(case.program(program, files),),
+                   metadata={"style": style, "scenario": instance.scenario.id})
+
+
+def plain_data(case: Case) -> str:
+    """Sets and parameters of the algebra with their values, as lines of text under the model's symbols."""
+    from orpipe.ground import validate
+    from orpipe.render.tables import lookup, tuples_of
+    from orpipe.render.words import figure
+
+    instance, lines = case.instance, []
+    arrays = validate(instance.linear, instance.data)
+    for s in instance.linear.sets:
+        if s.derived:
+            continue
+        if s.over:
+            items = ["(" + ", ".join(map(str, key)) + ")" for key in tuples_of(instance.linear, arrays, s.over, s.symbol)]
+        else:
+            items = [str(x) for x in arrays.labels[s.symbol]]
+        lines.append(f"{s.symbol} = {{{', '.join(items)}}}")
+    for p in instance.linear.params:
+        if not p.indices:
+            lines.append(f"{p.symbol} = {figure(instance.data[p.symbol])}")
+            continue
+        keys = tuples_of(instance.linear, arrays, p.indices, p.domain)
+        entries = [f"{p.symbol}[{','.join(map(str, key))}] = {figure(lookup(instance.data[p.symbol], key))}" for key in keys]
+        lines.append(", ".join(entries))
+    return "\n".join(lines)

@@ -1,0 +1,29 @@
+"""solve: problem text -> short reasoning, model, code, verified optimum and what it means."""
+
+from __future__ import annotations
+
+from orpipe.build.case import Case, Product, ask, describe, file_blocks, say
+from orpipe.build.insights import insights
+from orpipe.build.plan import Order
+from orpipe.build.products import product
+from orpipe.build.products.implement import STYLES
+from orpipe.render.dialects import dialects
+from orpipe.render.emit import emit
+
+
+@product("solve")
+def solve(case: Case, order: Order) -> Product:
+    instance = case.instance
+    asked = ask(instance, order, kinds=("json",))
+    style = STYLES[order.variant % 2]
+    program = emit(instance.linear, instance.data, order.dialect, source="json" if asked.files else "inline", style=style)
+    context = describe(case) | {
+        "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
+        "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),
+    }
+    prompt = say("sft/solve", "ask", order.variant // 7, **context)
+    answer = say("sft/solve", "answer", order.variant // 3, **context)
+    return Product("solve", "optimum", order, instance.id, case.label.status, case.label.objective_exact,
+                   messages=(("user", prompt), ("assistant", answer)), files=asked.files,
+                   programs=(case.program(program, asked.files),),
+                   metadata={"register": asked.register, "style": style, "scenario": instance.scenario.id})

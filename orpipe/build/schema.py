@@ -1,0 +1,27 @@
+"""Columns of the Parquet files.  Later versions add columns, never rename them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_S, _I, _F = pa.string(), pa.int64(), pa.float64()
+
+INSTANCES = pa.schema([
+    ("id", _S), ("family", _S), ("problem_class", _S), ("kind", _S), ("level", _I), ("seed", _I), ("n_vars", _I), ("n_int", _I),
+    ("n_bin", _I), ("n_rows", _I), ("n_nonzeros", _I), ("sense", _S), ("status", _S), ("objective", _F), ("objective_exact", _S),
+    ("solution", _S), ("data", _S), ("mps", _S), ("structure_hash", _S), ("data_hash", _S), ("solvers", _S), ("source", _S),
+    ("license", _S), ("language", _S), ("generator_version", _S),
+])
+CPT = pa.schema([
+    ("id", _S), ("text", _S), ("doc_type", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S), ("level", _I),
+    ("dialect", _S), ("interface", _S),
+])
+SFT = pa.schema([
+    ("id", _S), ("messages", pa.list_(pa.struct([("role", _S), ("content", _S)]))), ("task", _S), ("subtask", _S),
+    ("interface", _S), ("dialect", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S), ("level", _I), ("status", _S),
+    ("objective", _F), ("objective_exact", _S), ("files", _S), ("metadata", _S),
+])
+REJECTED = pa.schema([("stage", _S), ("reason", _S), ("family", _S), ("level", _I), ("seed", _I), ("detail", _S)])
+
+CONFIGS: dict[str, pa.Schema] = {"sft": SFT, "cpt": CPT, "instances": INSTANCES, "rejected": REJECTED}
+SPLITS = ("train", "validation", "test")

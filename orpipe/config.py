@@ -1,0 +1,98 @@
+"""Recipes: what to generate.  The same recipe and version give the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from orpipe.errors import NotFound, UsageError
+
+Task = Literal["formulate", "implement", "solve", "diagnose"]
+TASKS: tuple[Task, ...] = ("formulate", "implement", "solve", "diagnose")
+InterfaceKind = Literal["text", "tables", "files"]
+INTERFACE_KINDS: tuple[InterfaceKind, ...] = ("text", "tables", "files")
+
+
+class Recipe(BaseModel):
+    """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
+    of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = "orpipe"
+    seed: int = Field(0, ge=0)
+    sft: int = Field(10_000, ge=1)
+    cpt: int | None = Field(None, ge=0)
+    families: tuple[str, ...] = ()
+    levels: tuple[int, ...] = ()
+    tasks: tuple[Task, ...] = TASKS
+    interfaces: tuple[InterfaceKind, ...] = INTERFACE_KINDS
+    dialects: tuple[str, ...] = ()
+    validation: float = Field(0.05, ge=0, lt=1)
+    test: float = Field(0.05, ge=0, lt=1)
+    nodes: int = Field(200_000, ge=1)
+    attempts: int = Field(8, ge=1, le=64)
+    license: str = "CC-BY-4.0"
+
+    @field_validator("families", "dialects", "levels", "tasks", "interfaces")
+    @classmethod
+    def _distinct(cls, value: tuple) -> tuple:
+        if len(set(value)) != len(value):
+            raise ValueError("names an entry twice")
+        return value
+
+    @model_validator(mode="after")
+    def _shares(self) -> Recipe:
+        if self.validation + self.test >= 1:
+            raise ValueError("validation and test must leave something for train")
+        if not self.tasks or not self.interfaces:
+            raise ValueError("tasks and interfaces must not be empty")
+        return self
+
+    def resolved(self) -> Recipe:
+        """With every name filled in and checked.  Raises NotFound («did you mean») or UsageError."""
+        from orpipe.families import families
+        from orpipe.render.dialects import dialects
+
+        names = self.families or tuple(families.names())
+        for name in names:
+            families[name]  # noqa: B018 - raises NotFound
+        known = sorted(dialects())
+        for name in self.dialects:
+            if name not in known:
+                raise NotFound.among("dialect", name, known)
+        deepest = max(len(families[name].levels) for name in names)
+        for level in self.levels:
+            if not 1 <= level <= deepest:
+                raise UsageError(f"level {level} does not exist; the chosen families have levels 1 to {deepest}")
+        return self.model_copy(update={
+            "families": names, "dialects": self.dialects or tuple(known),
+            "levels": self.levels or tuple(range(1, deepest + 1)), "cpt": self.sft // 4 if self.cpt is None else self.cpt,
+        })
+
+
+def read_recipe(path: Path | None, **overrides: object) -> Recipe:
+    """The recipe of a YAML file (or the default) with command-line overrides.  UsageError: one line, the field named."""
+    content: object = {}
+    if path is not None:
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        except OSError as error:
+            raise UsageError(f"cannot read recipe '{path}': {error.strerror}") from None
+        except yaml.YAMLError as error:
+            line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
+            raise UsageError(f"recipe '{path}' is not YAML (line {line}); check quotes and indentation") from None
+    if not isinstance(content, dict):
+        raise UsageError(f"recipe '{path}' must be a mapping of settings, for example 'sft: 500'")
+    given = {**content, **{k: v for k, v in overrides.items() if v is not None}}
+    try:
+        return Recipe.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(x) for x in first["loc"]) or "recipe"
+        if first["type"] == "extra_forbidden":
+            raise NotFound.among("recipe setting", field, Recipe.model_fields) from None
+        raise UsageError(f"recipe setting '{field}': {first['msg']} (given {str(first.get('input'))!r:.60})") from None

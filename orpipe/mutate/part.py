@@ -1,0 +1,79 @@
+"""What a mutation touches: one row, objective term, variable or bound of the symbolic model, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+from orpipe.algebra.nodes import Cond, Expr, Index, Model, Objective, Row, Term, VarDecl
+
+Kind = Literal["row", "objective", "variable", "bound"]
+Piece = Row | Term | Objective | VarDecl
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an operator applies.  name: of the row or objective term, "objective" for its sense, symbol of the variable.
+
+    detail tells sites of one operator in one place apart ("i != j", "<=", "d[j] -> q[j]"); "" where there is only one.
+    """
+
+    kind: Kind
+    name: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}" + (f" ({self.detail})" if self.detail else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The right and the faulty form of one piece of the model.
+
+    kind "row": Rows; "objective": Terms, or Objectives when the sense changes; "variable" and "bound": VarDecls.  before is
+    None for something added, after None for something dropped.  old and new are the smallest nodes that differ, where the
+    operator can name them (a factor, a condition, the index summed over); else None.
+    """
+
+    kind: Kind
+    name: str
+    before: Piece | None
+    after: Piece | None
+    detail: str = ""
+    old: Expr | Cond | Index | None = None
+    new: Expr | Cond | Index | None = None
+
+    @property
+    def site(self) -> Site:
+        return Site(self.kind, self.name, self.detail)
+
+    @property
+    def row(self) -> Row:
+        """The right row; for a row that was added, that one."""
+        return cast(Row, self.before or self.after)
+
+    @property
+    def variable(self) -> VarDecl:
+        return cast(VarDecl, self.before)
+
+    @property
+    def term(self) -> Term:
+        return cast(Term, self.before)
+
+    def on(self, model: Model) -> Model:
+        """The model with the faulty form in place of the right one; an added row comes last."""
+        match self.before or self.after:
+            case Row():
+                return replace(model, rows=_swap(model.rows, self.before, self.after))
+            case Term():
+                terms = _swap(model.objective.terms, self.before, self.after)
+                return replace(model, objective=replace(model.objective, terms=terms))
+            case VarDecl():
+                return replace(model, variables=_swap(model.variables, self.before, self.after))
+        return replace(model, objective=cast(Objective, self.after))
+
+
+def _swap(pieces: tuple, before: Piece | None, after: Piece | None) -> tuple:
+    if before is None:
+        return (*pieces, after)
+    return tuple(kept for p in pieces if (kept := after if p == before else p) is not None)
