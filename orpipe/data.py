@@ -1,14 +1,15 @@
 """Instance data checked against the model they are for, and read into arrays.
 
-Data are plain JSON values: a set is a list of labels (strings; 1..n for numbered sets), a tuple set a list of label lists,
-a scalar a number, an indexed parameter a nested object by label (numbered labels may be strings, as JSON keys are).
-Numbers are read as the decimals they print (orpipe.exact).
+Data are plain JSON values: a set is a list of labels (strings; 1..n for numbered sets), a tuple set a list of label
+lists, a scalar a number, an indexed parameter a nested object by label (numbered labels may be strings, as JSON keys
+are).  Numbers are read as the decimals they print (orpipe.exact).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,10 +17,11 @@ import numpy as np
 
 from orpipe.algebra import nodes as n
 from orpipe.errors import DataError
-from orpipe.exact import Exact, fraction
-from orpipe.tables import Arrays, Env, Tables
+from orpipe.exact import Exact
+from orpipe.tables import ROOT, Arrays, Tables
 
 Data = Mapping[str, Any]
+_LABEL = re.compile(r"[^\s,\[\]]([^,\[\]\n]*[^\s,\[\]])?")
 
 
 def data_hash(data: Data) -> str:
@@ -28,160 +30,175 @@ def data_hash(data: Data) -> str:
 
 
 def validate(model: n.Model, data: Data) -> Arrays:
+    """The data as arrays.  Raises DataError, one line: which set or parameter, which label, what is wrong."""
+    if not isinstance(data, Mapping):
+        raise DataError(f"data of model '{model.name}' must be an object by symbol, not {data!r:.40}")
     arrays = Arrays()
     for s in model.sets:
-        if not s.derived and s.symbol not in data:
+        if s.derived:
+            if s.symbol in data:
+                raise DataError(f"data hold set '{s.symbol}' ({s.plural}), which follows from a condition; remove it")
+            continue
+        if s.symbol not in data:
             raise DataError(f"data lack set '{s.symbol}' ({s.plural}); give its elements as a list")
-        if not s.over:
+        if s.over:
+            _store(s, _tuples(s, data[s.symbol], arrays), arrays)
+        else:
             arrays.labels[s.symbol] = _labels(s, data[s.symbol])
-        elif not s.derived:
-            _read_tuples(s, data[s.symbol], arrays)
-    known = {s.symbol for s in model.sets if not s.derived} | {p.symbol for p in model.params}
     for key in data:
-        if key not in known:
+        if key not in model.set_by and key not in model.param_by:
             raise DataError(f"data hold '{key}', which model '{model.name}' does not declare; remove it or declare it")
-    # derived sets may use data and parameters may be indexed by derived sets: settle both in rounds
-    params = list(model.params)
-    for p in [p for p in params if not p.domain or not model.set_by[p.domain].derived]:
-        arrays.params[p.symbol] = _read_param(model, p, data, arrays)
+    # sets by condition may stand on parameters and parameters on sets by condition: in order of declaration of the sets
+    waiting = _params(model, model.params, data, arrays)
+    tables = Tables(model, arrays)
     for s in model.sets:
         if s.derived:
-            _derive_tuples(model, s, arrays)
-    for p in params:
-        if p.symbol not in arrays.params:
-            arrays.params[p.symbol] = _read_param(model, p, data, arrays)
+            tables.place_name = f"set {s.symbol}"
+            env = tables.widen(ROOT, s.over, s.where)
+            _store(s, np.stack([env.at[k.name] for k in s.over], axis=1), arrays)
+            waiting = _params(model, waiting, data, arrays)
     return arrays
 
 
+# -- sets --------------------------------------------------------------------------------------------------------------
 def _labels(s: n.SetDecl, given: Any) -> list:
+    title = f"set '{s.symbol}' ({s.plural})"
     if not isinstance(given, (list, tuple)) or not given:
-        raise DataError(f"set '{s.symbol}' ({s.plural}) must be a list with at least one element, not {given!r:.60}")
-    if len(set(map(str, given))) != len(given):
-        raise DataError(f"set '{s.symbol}' ({s.plural}) lists an element twice; labels must be unique")
+        raise DataError(f"{title} must be a list with at least one element, not {given!r:.60}")
     if s.numbered:
         if [str(g) for g in given] != [str(k + 1) for k in range(len(given))]:
-            raise DataError(f"set '{s.symbol}' ({s.plural}) is numbered: its elements must be 1..{len(given)} in order")
+            raise DataError(f"{title} is numbered: its elements must be 1..{len(given)} in order")
         return list(range(1, len(given) + 1))
     for g in given:
         if not isinstance(g, str):
-            raise DataError(f"set '{s.symbol}' ({s.plural}): label {g!r} is not a string")
+            raise DataError(f"{title}: label {g!r} is not a string")
+        if not _LABEL.fullmatch(g):
+            raise DataError(f"{title}: label {g!r} must be one line without commas, square brackets and outer spaces")
+    if len(set(given)) != len(given):
+        twice = next(g for k, g in enumerate(given) if g in given[:k])
+        raise DataError(f"{title} lists '{twice}' twice; labels must be unique")
     return list(given)
 
 
-def _positions(labels: list) -> dict[str, int]:
-    return {str(label): k for k, label in enumerate(labels)}
-
-
-def _read_tuples(s: n.SetDecl, given: Any, arrays: Arrays) -> None:
+def _tuples(s: n.SetDecl, given: Any, arrays: Arrays) -> np.ndarray:
+    title = f"set '{s.symbol}' ({s.plural})"
     if not isinstance(given, (list, tuple)) or not given:
-        raise DataError(f"set '{s.symbol}' ({s.plural}) must be a list of tuples with at least one element")
-    where = [_positions(arrays.labels[k.set]) for k in s.over]
+        raise DataError(f"{title} must be a list of tuples with at least one element, not {given!r:.60}")
+    where = [{str(label): k for k, label in enumerate(arrays.labels[index.set])} for index in s.over]
     rows = []
     for item in given:
         if not isinstance(item, (list, tuple)) or len(item) != len(s.over):
-            raise DataError(f"set '{s.symbol}' ({s.plural}): {item!r} is not a tuple of {len(s.over)} labels")
+            raise DataError(f"{title}: {item!r} is not a tuple of {len(s.over)} labels")
         for part, table, index in zip(item, where, s.over, strict=True):
             if str(part) not in table:
-                raise DataError(f"set '{s.symbol}' ({s.plural}): '{part}' is not an element of {index.set}")
+                raise DataError(f"{title}: '{part}' is not an element of {index.set}")
         rows.append([table[str(part)] for part, table in zip(item, where, strict=True)])
-    _store_tuples(s, np.array(rows, dtype=np.int64).reshape(-1, len(s.over)), arrays)
-    if arrays.inside[s.symbol].sum() != len(rows):
-        raise DataError(f"set '{s.symbol}' ({s.plural}) lists a tuple twice")
+    if len(set(map(tuple, rows))) != len(rows):
+        twice = next(given[k] for k, row in enumerate(rows) if row in rows[:k])
+        raise DataError(f"{title} lists ({', '.join(map(str, twice))}) twice; tuples must be unique")
+    return np.array(rows, dtype=np.int64)
 
 
-def _store_tuples(s: n.SetDecl, rows: np.ndarray, arrays: Arrays) -> None:
+def _store(s: n.SetDecl, rows: np.ndarray, arrays: Arrays) -> None:
     mask = np.zeros([arrays.size(k.set) for k in s.over], dtype=bool)
     mask[tuple(rows.T)] = True
     arrays.tuples[s.symbol], arrays.inside[s.symbol] = rows, mask
 
 
-def _derive_tuples(model: n.Model, s: n.SetDecl, arrays: Arrays) -> None:
-    g = Tables(model, arrays)
-    env = g.widen(Env({}, 1), s.over, s.where, f"set {s.symbol}").env
-    _store_tuples(s, np.stack([env.at[k.name] for k in s.over], axis=1), arrays)
+# -- parameters --------------------------------------------------------------------------------------------------------
+def _params(model: n.Model, params: tuple[n.ParamDecl, ...], data: Data, arrays: Arrays) -> tuple[n.ParamDecl, ...]:
+    """Reads the parameters whose domain is known; returns those that must wait."""
+    for p in params:
+        if p.domain is None or p.domain in arrays.inside:
+            if p.symbol not in data:
+                raise DataError(f"data lack parameter '{p.symbol}' ({p.name}): {p.meaning}")
+            arrays.params[p.symbol] = _Param(p, arrays).read(data[p.symbol])
+    return tuple(p for p in params if p.symbol not in arrays.params)
 
 
-def _read_param(model: n.Model, p: n.ParamDecl, data: Data, arrays: Arrays) -> Exact:
-    if p.symbol not in data:
-        raise DataError(f"data lack parameter '{p.symbol}' ({p.name}): {p.meaning}")
-    label_lists = [arrays.labels[k.set] for k in p.indices]
-    shape = tuple(len(labels) for labels in label_lists)
-    mask = arrays.inside[p.domain] if p.domain else None
-    flat = _flatten(p, data[p.symbol], label_lists, mask)
-    try:
-        values = Exact.of(flat) if shape else Exact.scalar(data[p.symbol])
-        if shape and values.num.ndim != 1:
-            raise ValueError("a list where a number is due")
-    except (ValueError, TypeError):
-        raise _blame(p, flat if shape else [data[p.symbol]], label_lists) from None
-    low = int(values.num.min()) if values.num.size else 0
-    if (p.sign == "nonnegative" and low < 0) or (p.sign == "positive" and low <= 0 and mask is None):
-        at = _where(label_lists, int(values.num.argmin()))
-        raise DataError(f"parameter '{p.symbol}'{at} is {values.fractions()[int(values.num.argmin())]}, but must be {p.sign}")
-    if p.integer and values.den != 1 and values.reduced().den != 1:
-        raise DataError(f"parameter '{p.symbol}' must hold whole numbers; check the decimals")
-    return Exact(values.num.reshape(shape), values.den)
+class _Param:
+    """Reads the values of one parameter."""
 
+    def __init__(self, decl: n.ParamDecl, arrays: Arrays):
+        self.decl = decl
+        self.labels = [arrays.labels[k.set] for k in decl.indices]
+        self.inside = arrays.inside[decl.domain] if decl.domain else None
 
-def _where(label_lists: list[list], flat_index: int) -> str:
-    if not label_lists:
-        return ""
-    at = np.unravel_index(flat_index, [len(x) for x in label_lists])
-    return "[" + ",".join(str(labels[int(k)]) for labels, k in zip(label_lists, at, strict=True)) + "]"
+    def fail(self, at: tuple[int, ...], message: str) -> DataError:
+        label = ",".join(str(labels[k]) for labels, k in zip(self.labels, at, strict=False))
+        return DataError(f"parameter '{self.decl.symbol}'{f'[{label}]' if label else ''} {message}")
 
-
-def _blame(p: n.ParamDecl, flat: list, label_lists: list[list]) -> DataError:
-    for k, v in enumerate(flat):
+    def read(self, given: Any) -> Exact:
+        """Exact array over the product of the index sets; 0 outside the domain."""
+        p, shape = self.decl, tuple(map(len, self.labels))
+        flat: list = [] if shape else [given]
+        if shape:
+            self.collect(given, (), flat)
         try:
-            fraction(v)
-        except (ValueError, TypeError):
-            return DataError(f"parameter '{p.symbol}'{_where(label_lists, k)} is {v!r}, not a finite number")
-    return DataError(f"parameter '{p.symbol}' does not hold finite numbers")
+            values = Exact.of(flat)
+        except ValueError:
+            values = None
+        if values is None or values.num.ndim != 1:
+            k = next(k for k, v in enumerate(flat) if not _finite(v))
+            raise self.fail(self.position(k), f"is {flat[k]!r:.40}, not a finite number")
+        low = values.num.min()
+        if p.sign != "any" and low <= 0 and (low < 0 or p.sign == "positive"):
+            bad = (values.num < 0) | ((values.num == 0) & (p.sign == "positive"))
+            if self.inside is not None:
+                bad = bad & self.inside.ravel()
+            if bad.any():
+                self.blame(bad, values, f"must be {p.sign}")
+        if p.integer and values.den != 1:
+            bad = values.num % values.den != 0
+            if bad.any():
+                self.blame(bad, values, "must be a whole number")
+            values = values.reduced()
+        return Exact(values.num.reshape(shape), values.den)
 
+    def blame(self, bad: np.ndarray, values: Exact, rule: str) -> None:
+        k = int(np.flatnonzero(bad)[0])
+        raise self.fail(self.position(k), f"is {values.fractions()[k]}, but {rule}")
 
-def _flatten(p: n.ParamDecl, value: Any, label_lists: list[list], mask: np.ndarray | None) -> list:
-    """Values in row-major order; 0 outside the domain.  DataError for a missing or unknown label."""
-    if not label_lists:
-        return [value]
+    def position(self, flat: int) -> tuple[int, ...]:
+        return tuple(int(k) for k in np.unravel_index(flat, [len(x) for x in self.labels])) if self.labels else ()
 
-    def dig(level: int, node: Any, path: tuple[int, ...], out: list) -> None:
-        labels = label_lists[level]
+    def collect(self, node: Any, at: tuple[int, ...], out: list) -> None:
+        """Appends the values below `node` in row-major order."""
+        labels, last = self.labels[len(at)], len(at) + 1 == len(self.labels)
         if not isinstance(node, Mapping):
-            raise DataError(f"parameter '{p.symbol}'{_path(label_lists, path)} must be an object by label, not {node!r:.40}")
-        known = 0
-        last = level == len(label_lists) - 1
-        if last and mask is None:
+            raise self.fail(at, f"must be an object by label, not {node!r:.40}")
+        if last and self.inside is None and len(node) == len(labels):
             try:
-                out.extend([node[label] for label in labels])
-                known = len(labels)
+                out += [node[label] for label in labels]
+                return
             except KeyError:
-                known = -1
-        if known <= 0:
-            known = 0
-            for k, label in enumerate(labels):
-                here = (*path, k)
-                wanted = mask is None or bool(mask[here].any())
-                key = label if label in node else str(label)
-                if key in node:
-                    known += 1
-                    if not wanted:
-                        raise DataError(f"parameter '{p.symbol}' gives a value for {_path(label_lists, here)}, which is not in {p.domain}")
-                    if last:
-                        out.append(node[key])
-                    else:
-                        dig(level + 1, node[key], here, out)
-                elif wanted:
-                    raise DataError(f"parameter '{p.symbol}' lacks a value for {_path(label_lists, here)}")
+                pass  # numbered labels as text, or a wrong label: find out below
+        known = 0
+        for k, label in enumerate(labels):
+            here = (*at, k)
+            wanted = self.inside is None or bool(self.inside[here].any())
+            key = label if label in node else str(label)
+            if key in node:
+                known += 1
+                if not wanted:
+                    raise self.fail(here, f"has a value, but is not in {self.decl.domain}; remove it")
+                if last:
+                    out.append(node[key])
                 else:
-                    out.extend([0] * int(np.prod([len(x) for x in label_lists[level + 1:]], dtype=int)))
+                    self.collect(node[key], here, out)
+            elif wanted:
+                raise self.fail(here, "has no value")
+            else:
+                out += [0] * int(np.prod([len(x) for x in self.labels[len(here):]], dtype=int))
         if known != len(node):
-            extra = next(k for k in node if str(k) not in {str(x) for x in labels})
-            raise DataError(f"parameter '{p.symbol}' has an unknown label '{extra}'; known: {', '.join(map(str, labels[:8]))}")
-
-    out: list = []
-    dig(0, value, (), out)
-    return out
+            names = {str(label) for label in labels}
+            extra = next((k for k in node if str(k) not in names), None)
+            raise self.fail(at, f"has the unknown label '{extra}'; known: {', '.join(map(str, labels[:8]))}"
+                            if extra is not None else "gives a label twice, as a number and as text")
 
 
-def _path(label_lists: list[list], path: tuple[int, ...]) -> str:
-    return "[" + ",".join(str(label_lists[k][i]) for k, i in enumerate(path)) + "]" if path else ""
+def _finite(value: Any) -> bool:
+    try:
+        return Exact.of([value]).num.ndim == 1
+    except ValueError:
+        return False

@@ -79,18 +79,19 @@ class Exact:
     @classmethod
     def scalar(cls, value: Number | str) -> Exact:
         f = fraction(value)
-        return cls(_shrink(np.array(f.numerator, dtype=object)), f.denominator)
+        return cls(np.array(f.numerator, dtype=np.int64 if abs(f.numerator) < _LIMIT else object), f.denominator)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.num.shape
 
-    def _peak(self) -> int:
+    def peak(self) -> int:
+        """The largest absolute numerator."""
         return max(int(self.num.max()), -int(self.num.min())) if self.num.size else 0
 
     def over(self, den: int) -> np.ndarray:
         """Numerators over another denominator, a multiple of this one."""
-        return _times(self.num, den // self.den, self._peak())
+        return _times(self.num, den // self.den, self.peak())
 
     def __neg__(self) -> Exact:
         return Exact(_array(-self.num), self.den)
@@ -99,7 +100,7 @@ class Exact:
         den = math.lcm(self.den, other.den)
         a, b = self.over(den), other.over(den)
         if a.dtype != object and b.dtype != object and \
-                self._peak() * (den // self.den) + other._peak() * (den // other.den) >= _LIMIT:
+                self.peak() * (den // self.den) + other.peak() * (den // other.den) >= _LIMIT:
             a = a.astype(object)
         return Exact(_array(a + b), den)
 
@@ -108,7 +109,7 @@ class Exact:
 
     def __mul__(self, other: Exact) -> Exact:
         a, b = self.num, other.num
-        if a.dtype != object and b.dtype != object and self._peak() * other._peak() >= _LIMIT:
+        if a.dtype != object and b.dtype != object and self.peak() * other.peak() >= _LIMIT:
             a = a.astype(object)
         return Exact(_array(a * b), self.den * other.den)
 
@@ -126,7 +127,7 @@ class Exact:
 
     def float(self) -> np.ndarray:
         """Nearest floats, shape of num (correctly rounded: the float that a program's literal gives)."""
-        if self.num.dtype != object and self.den < 2**53 and self._peak() < 2**53:
+        if self.num.dtype != object and self.den < 2**53 and self.peak() < 2**53:
             return self.num / self.den
         flat = [int(v) for v in self.num.ravel()]
         return np.array([float(Fraction(v, self.den)) for v in flat], dtype=np.float64).reshape(self.num.shape)

@@ -1,4 +1,4 @@
-"""Model + data -> Problem.  Vectorised: a sum widens a table of index positions (orpipe.tables), never loops over it.
+"""Model + data -> Problem.  Vectorised: a sum widens a table of index positions (orpipe.tables), it never loops.
 
 The format of data is told in orpipe.data.  All arithmetic on data is exact (orpipe.exact).
 """
@@ -6,8 +6,8 @@ The format of data is told in orpipe.data.  All arithmetic on data is exact (orp
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -16,20 +16,20 @@ import scipy.sparse as sp
 from orpipe.algebra import nodes as n
 from orpipe.algebra.idioms import lower
 from orpipe.data import Data, data_hash, validate
-from orpipe.errors import DataError, ModelError
+from orpipe.errors import DataError
 from orpipe.exact import Exact, concatenate
 from orpipe.problem import Problem
-from orpipe.tables import Arrays, Env, Tables, fold
+from orpipe.tables import ROOT, ZERO, Arrays, Block, Env, Linear, Tables, fold
 
 __all__ = ["Arrays", "Data", "data_hash", "ground", "structure_hash", "validate"]
-_INF = float("inf")
 
 
 def ground(model: n.Model, data: Data, reformulations: Mapping[str, str] | None = None) -> Problem:
     """The Problem of a model on one data set.
 
-    Raises DataError (one line: which parameter, which label, what is wrong) for data that do not fit the model.
-    Columns are named "ship[North,Alder]", rows "demand[Alder]"."""
+    Raises DataError (one line: which parameter, which label, what is wrong) for data that do not fit the model, and
+    ModelError where a subscript leaves its set or domain.  Columns are named "ship[North,Alder]", rows "demand[Alder]".
+    """
     linear = lower(model, reformulations) if model.idioms or reformulations else model
     return _Grounder(linear, validate(linear, data)).problem()
 
@@ -38,7 +38,9 @@ def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = No
     """16 hex digits of the symbolic linear model without its words, name and code identifiers."""
     linear = lower(model, reformulations)
     bare = (
-        [(s.symbol, s.ordered, s.cyclic, s.over, s.where) for s in linear.sets],
+        # the letters of a set of tuples from data mean nothing
+        [(s.symbol, s.ordered, s.cyclic, s.over if s.derived else [k.set for k in s.over], s.where)
+         for s in linear.sets],
         [(p.symbol, p.indices, p.domain, p.sign, p.integer) for p in linear.params],
         [(v.symbol, v.indices, v.domain, v.kind, v.lower, v.upper, v.auxiliary) for v in linear.variables],
         (linear.objective.sense, [(t.name, t.expr) for t in linear.objective.terms]),
@@ -47,167 +49,146 @@ def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = No
     return hashlib.sha256(repr(bare).encode()).hexdigest()[:16]
 
 
-@dataclass(slots=True)
-class _Block:
-    row: np.ndarray | None  # None: one entry for each row of the table, in order
-    col: np.ndarray
-    coef: Exact  # same length, or a scalar
-
-
-@dataclass(slots=True)
-class _Linear:
-    blocks: list[_Block]
-    const: Exact | None  # (rows,) or scalar; None is zero
-
-
 class _Grounder(Tables):
-    # linear expressions
-    def linear(self, e: n.Expr, env: Env) -> _Linear:
-        match e:
-            case n.VarRef(var=v, refs=refs):
-                return _Linear([_Block(None, self.columns_at(v, refs, env), Exact.scalar(1))], None)
-            case n.Add(terms=terms):
-                parts = [self.linear(t, env) for t in terms]
-                const: Exact | None = None
-                for p in parts:
-                    const = p.const if const is None else const if p.const is None else const + p.const
-                return _Linear([b for p in parts for b in p.blocks], const)
-            case n.Neg(arg=a):
-                inner = self.linear(a, env)
-                return _Linear([_Block(b.row, b.col, -b.coef) for b in inner.blocks], None if inner.const is None else -inner.const)
-            case n.Mul(left=a, right=b) if n.has_variables(a) or n.has_variables(b):
-                data, rest = (a, b) if not n.has_variables(a) else (b, a)
-                return self.scaled(self.linear(rest, env), self.value(data, env))
-            case n.Div(left=a, right=b) if n.has_variables(a):
-                return self.scaled(self.linear(a, env), self.value(n.Div(n.ONE, b), env))
-            case n.Sum(indices=indices, where=where, body=body) if n.has_variables(body):
-                wide = self.widen(env, indices, where, "sum")
-                inner = self.linear(body, wide.env)
-                blocks = [_Block(wide.parent if b.row is None else wide.parent[b.row], b.col, b.coef) for b in inner.blocks]
-                const = None if inner.const is None else fold(inner.const, wide.parent, wide.env.rows, env.rows)
-                return _Linear(blocks, const)
-        return _Linear([], self.value(e, env))
-
-    def scaled(self, inner: _Linear, by: Exact) -> _Linear:
-        blocks = [_Block(b.row, b.col, b.coef * (by if by.num.ndim == 0 or b.row is None else by[b.row])) for b in inner.blocks]
-        return _Linear(blocks, None if inner.const is None else inner.const * by)
+    def __init__(self, model: n.Model, arrays: Arrays):
+        super().__init__(model, arrays)
+        self.columns: dict[str, tuple[int, np.ndarray]] = {}  # variable -> first column, offset by position (-1: none)
 
     def columns_at(self, var: str, refs: tuple[n.Ref, ...], env: Env) -> np.ndarray:
-        start, lookup = self.columns[var]
+        start, offset = self.columns[var]
         if not refs:
             return np.full(env.rows, start)
-        cols = lookup[tuple(self.place(r, env) for r in refs)]
-        if cols.size and cols.min() < 0:
-            raise ModelError(f"model '{self.model.name}', {self.row_name}: '{var}' is used outside its domain {self.model.var_by[var].domain}")
-        return cols + start
+        found = offset[tuple(self.place(r, env) for r in refs)]
+        domain = self.model.var_by[var].domain
+        if domain is not None and found.size and found.min() < 0:
+            raise self.fail(f"'{var}' is used outside its domain {domain}; add a condition such as "
+                            f"({','.join(r.index for r in refs)}) in {domain}")
+        return found + start
 
-    def label_columns(self, indices: tuple[n.Index, ...], env: Env) -> list[str]:
+    def names(self, head: str, indices: tuple[n.Index, ...], env: Env) -> list[str]:
+        """head[North,Alder] for each row of the table."""
         texts = [[str(x) for x in self.arrays.labels[k.set]] for k in indices]
+        if env.whole:
+            return [f"{head}[{','.join(parts)}]" for parts in itertools.product(*texts)]
         columns = [[t[p] for p in env.at[k.name].tolist()] for t, k in zip(texts, indices, strict=True)]
-        return [",".join(parts) for parts in zip(*columns, strict=True)]
+        return [f"{head}[{','.join(parts)}]" for parts in zip(*columns, strict=True)] if indices else [head]
 
     def problem(self) -> Problem:
-        model, arrays = self.model, self.arrays
-        names: list[str] = []
-        self.columns: dict[str, tuple[int, np.ndarray]] = {}
-        lows: list[Exact] = []
-        highs: list[Exact] = []
-        low_inf: list[np.ndarray] = []
-        high_inf: list[np.ndarray] = []
-        integer: list[np.ndarray] = []
-        decision: list[np.ndarray] = []
+        model = self.model
+        columns: list[str] = []
+        bounds: list[tuple[Exact, Exact]] = []
+        counts: list[int] = []
         for v in model.variables:
-            self.row_name = f"variable {v.symbol}"
-            member = None if v.domain is None else n.Member(tuple(n.Ref(k.name) for k in v.indices), v.domain)
-            env = self.widen(Env({}, 1), v.indices, member, "variable").env
-            lookup = np.full([arrays.size(k.set) for k in v.indices], -1, dtype=np.int64)
-            if v.indices:
-                lookup[tuple(env.at[k.name] for k in v.indices)] = np.arange(env.rows)
-            self.columns[v.symbol] = (len(names), lookup)
-            names += [f"{v.name}[{text}]" for text in self.label_columns(v.indices, env)] if v.indices else [v.name]
-            zeros = np.zeros(env.rows, np.int64)
-            for bound, store, infinite in ((v.lower, lows, low_inf), (v.upper, highs, high_inf)):
-                value = Exact.scalar(0) if bound is None else self.value(bound, env)
-                store.append(Exact(value.num + zeros, value.den))
-                infinite.append(np.full(env.rows, bound is None))
-            integer.append(np.full(env.rows, v.kind != "continuous"))
-            decision.append(np.full(env.rows, not v.auxiliary))
-        self.row_name = "objective"
-        once = Env({}, 1)
-        terms = [self.linear(t.expr, once) for t in model.objective.terms]
-        size = len(names)
-        cost = _scatter([b for t in terms for b in t.blocks], size)
-        constants = [Fraction(int(t.const.num.reshape(-1)[0]), t.const.den) for t in terms if t.const is not None]
+            env = self.declare(v, columns)
+            counts.append(env.rows)
+            bounds.append((_spread(self.bound(v.lower, env), env.rows), _spread(self.bound(v.upper, env), env.rows)))
+        size = len(columns)
 
-        row_names: list[str] = []
-        rows: list[np.ndarray] = []
-        cols: list[np.ndarray] = []
-        coefs: list[Exact] = []
+        self.place_name = "objective"
+        terms = [self.linear(t.expr, ROOT) for t in model.objective.terms]
+        offset = sum((t.const.fractions()[0] for t in terms if t.const is not None), start=Fraction(0))
+
+        rows: list[str] = []
+        blocks: list[Block] = []
         sides: list[Exact] = []
-        relations: list[tuple[str, int]] = []
+        relations: list[str] = []
         for r in model.rows:
-            self.row_name = f"row {r.name}"
-            env = self.widen(Env({}, 1), r.forall, r.where, "row").env
-            if env.rows == 0:
-                continue
-            left, right = self.linear(r.left, env), self.linear(r.right, env)
-            touched = np.zeros(env.rows, bool)
-            for block in (*left.blocks, *(_Block(b.row, b.col, -b.coef) for b in right.blocks)):
-                local = np.arange(env.rows) if block.row is None else block.row
-                touched[local] = True
-                rows.append(local + len(row_names))
-                cols.append(block.col)
-                coefs.append(Exact(np.broadcast_to(block.coef.num, local.shape), block.coef.den))
-            labels = self.label_columns(r.forall, env) if r.forall else [""]
-            if not touched.all():
-                label = labels[int(np.flatnonzero(~touched)[0])]
-                raise DataError(f"model '{model.name}', {self.row_name}[{label}]: no variable stands in it with these data")
-            side = (right.const or Exact.scalar(0)) - (left.const or Exact.scalar(0))
-            sides.append(Exact(side.num + np.zeros(env.rows, np.int64), side.den))
-            relations.append((r.relation, env.rows))
-            row_names += [f"{r.name}[{text}]" for text in labels] if r.forall else [r.name]
+            self.place_name = f"row {r.name}"
+            env = self.widen(ROOT, r.forall, r.where) if r.forall else ROOT
+            if env.rows:
+                names = self.names(r.name, r.forall, env)
+                left, right = self.linear(r.left, env), self.linear(r.right, env)
+                blocks += self.entries(left, right, names, len(rows))
+                sides.append(_spread((right.const or ZERO) - (left.const or ZERO), env.rows))
+                relations += [r.relation] * env.rows
+                rows += names
 
-        m = len(row_names)
-        matrix, exact = _csr(rows, cols, coefs, m, size)
-        rhs = concatenate(sides).reduced() if sides else Exact(np.zeros(0, np.int64))
-        has_low = np.concatenate([np.full(k, rel != "<=") for rel, k in relations]) if relations else np.zeros(0, bool)
-        has_high = np.concatenate([np.full(k, rel != ">=") for rel, k in relations]) if relations else np.zeros(0, bool)
-        value = rhs.float()
-        lo, hi = concatenate(lows).reduced(), concatenate(highs).reduced()
+        matrix, exact = _csr(blocks, len(rows), size)
+        rhs = concatenate(sides).reduced()
+        value, relation = rhs.float(), np.array(relations, dtype="U2")
+        low, high = (concatenate(b).reduced() for b in zip(*bounds, strict=True))
+
+        def each(flags: list[bool]) -> np.ndarray:
+            return np.repeat(np.array(flags, dtype=bool), counts)
+
         return Problem(
-            name=model.name, maximize=model.objective.sense == "maximize", columns=tuple(names), rows=tuple(row_names),
-            cost_exact=cost, offset=sum(constants, start=Fraction(0)), matrix=matrix, matrix_exact=exact,
-            row_lower_exact=rhs, row_upper_exact=rhs, lower_exact=lo, upper_exact=hi,
-            row_lower=np.where(has_low, value, -_INF), row_upper=np.where(has_high, value, _INF),
-            lower=np.where(np.concatenate(low_inf), -_INF, lo.float()), upper=np.where(np.concatenate(high_inf), _INF, hi.float()),
-            integer=np.concatenate(integer), decision=np.concatenate(decision),
+            name=model.name, maximize=model.objective.sense == "maximize", columns=tuple(columns), rows=tuple(rows),
+            cost_exact=_scatter([b for t in terms for b in t.blocks], size), offset=offset,
+            matrix=matrix, matrix_exact=exact, row_lower_exact=rhs, row_upper_exact=rhs, lower_exact=low, upper_exact=high,
+            row_lower=np.where(relation == "<=", -np.inf, value), row_upper=np.where(relation == ">=", np.inf, value),
+            lower=np.where(each([v.lower is None for v in model.variables]), -np.inf, low.float()),
+            upper=np.where(each([v.upper is None for v in model.variables]), np.inf, high.float()),
+            integer=each([v.kind != "continuous" for v in model.variables]),
+            decision=each([not v.auxiliary for v in model.variables]),
         )
 
+    def declare(self, v: n.VarDecl, columns: list[str]) -> Env:
+        """Appends the columns of a variable; the table of its indices."""
+        self.place_name = f"variable {v.symbol}"
+        member = None if v.domain is None else n.Member(tuple(n.Ref(k.name) for k in v.indices), v.domain)
+        env = self.widen(ROOT, v.indices, member) if v.indices else ROOT
+        shape = [self.arrays.size(k.set) for k in v.indices]
+        if env.whole or not shape:
+            offset = np.arange(env.rows).reshape(shape)
+        else:
+            offset = np.full(shape, -1, dtype=np.int64)
+            offset[tuple(env.at[k.name] for k in v.indices)] = np.arange(env.rows)
+        self.columns[v.symbol] = (len(columns), offset)
+        columns += self.names(v.name, v.indices, env)
+        return env
 
-def _scatter(blocks: list[_Block], size: int) -> Exact:
-    """Objective coefficients (size,) from blocks."""
+    def bound(self, bound: n.Expr | None, env: Env) -> Exact:
+        return ZERO if bound is None else self.value(bound, env)
+
+    def entries(self, left: Linear, right: Linear, names: list[str], start: int) -> list[Block]:
+        """Blocks of left - right, rows counted from `start`, coefficients spelt out."""
+        touched = np.zeros(len(names), bool)
+        out = []
+        for sign, side in ((1, left), (-1, right)):
+            for b in side.blocks:
+                local = np.arange(len(names)) if b.row is None else b.row
+                touched[local] = True
+                coef = Exact.scalar(sign) if b.coef is None else b.coef if sign > 0 else -b.coef
+                out.append(Block(local + start, b.col, _spread(coef, len(local))))
+        if not touched.all():
+            name = names[int(np.flatnonzero(~touched)[0])]
+            raise DataError(f"model '{self.model.name}', row {name}: no variable stands in it with these data")
+        return out
+
+
+def _spread(value: Exact, size: int) -> Exact:
+    """A scalar as an array (size,)."""
+    return value if value.num.ndim else Exact(np.broadcast_to(value.num, (size,)), value.den)
+
+
+def _scatter(blocks: list[Block], size: int) -> Exact:
+    """Objective coefficients (size,)."""
     if not blocks:
         return Exact(np.zeros(size, np.int64))
-    coef = concatenate([Exact(np.broadcast_to(b.coef.num, b.col.shape), b.coef.den) for b in blocks])
-    return fold(coef, np.concatenate([b.col for b in blocks]), len(coef.num), size).reduced()
+    coef = concatenate([_spread(b.coef or Exact.scalar(1), len(b.col)) for b in blocks])
+    return fold(coef, np.concatenate([b.col for b in blocks]), size).reduced()
 
 
-def _csr(rows: list, cols: list, coefs: list[Exact], m: int, size: int) -> tuple[sp.csr_array, Exact]:
-    """CSR with sorted indices, duplicates added exactly, zeros dropped; and the exact coefficients aligned with its data."""
-    if not rows:
+def _csr(blocks: list[Block], m: int, size: int) -> tuple[sp.csr_array, Exact]:
+    """Sorted indices, duplicates added exactly, zeros dropped; and the exact coefficients aligned with the data."""
+    if not blocks:
         return sp.csr_array((m, size)), Exact(np.zeros(0, np.int64))
-    row, col, coef = np.concatenate(rows), np.concatenate(cols), concatenate(coefs).reduced()
+    coef = concatenate([b.coef for b in blocks if b.coef is not None]).reduced()
+    row = np.concatenate([b.row for b in blocks if b.row is not None])
+    col = np.concatenate([b.col for b in blocks])
     key = row * size + col
     order = np.argsort(key, kind="stable")
     key, num = key[order], coef.num[order]
-    heads = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-    repeats = len(key) - len(heads) + 1
-    if num.dtype != object and int(np.abs(num).max()) * repeats >= 2**62:
-        num = num.astype(object)
-    num, key = np.add.reduceat(num, heads), key[heads]
+    fresh = key[1:] != key[:-1]
+    if not fresh.all():
+        heads = np.concatenate([[0], np.flatnonzero(fresh) + 1])
+        if num.dtype != object and coef.peak() * (len(key) - len(heads) + 1) >= 2**62:
+            num = num.astype(object)
+        num, key = np.add.reduceat(num, heads), key[heads]
     keep = (num != 0).astype(bool)
-    num, key = num[keep], key[keep]
+    if not keep.all():
+        num, key = num[keep], key[keep]
     exact = Exact(num, coef.den)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(key // size, minlength=m))])
-    matrix = sp.csr_array((exact.float(), (key % size).astype(np.int32), indptr.astype(np.int32)), shape=(m, size))
-    return matrix, exact
+    indptr = np.zeros(m + 1, np.int32)
+    np.cumsum(np.bincount(key // size, minlength=m), out=indptr[1:])
+    return sp.csr_array((exact.float(), (key % size).astype(np.int32), indptr), shape=(m, size)), exact

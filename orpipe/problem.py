@@ -207,13 +207,13 @@ class Problem:
             return f"{what} of '{names[bad[0]]}' is {b[bad[0]]!r} instead of {a[bad[0]]!r}" if len(bad) else None
 
         flip = -1.0 if self.maximize != other.maximize else 1.0
-        constants = np.array([[self.offset], [flip * other.offset]], float)
+        constant, other_constant = np.array([[self.offset], [flip * other.offset]], float)
         found = (
             differs(self.cost, flip * other.cost[perm], "objective coefficient", self.columns)
             or differs(self.lower, other.lower[perm], "lower bound", self.columns)
             or differs(self.upper, other.upper[perm], "upper bound", self.columns)
             or differs(self.integer.astype(float), other.integer[perm].astype(float), "integrality", self.columns)
-            or differs(*constants, "constant", ["objective"])
+            or differs(constant, other_constant, "constant", ["objective"])
         )
         if found:
             return found

@@ -204,16 +204,19 @@ def test_a_loading_that_fails_once_is_tried_again(folder: Path, hub: Hub, pauses
 # ---- what is read back is not what was sent
 
 
-def test_a_changed_byte_is_seen(folder: Path, hub: Hub, quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["README.md", "sft/test-00000-of-00001.parquet"])
+def test_a_changed_byte_is_seen(
+    folder: Path, hub: Hub, quick: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     def tampered(self: module._Hub, local: module._Folder) -> str:
         commit = honest(self, local)
         files = hub.repos["me/data"].commits[-1].files
-        files["README.md"] = files["README.md"].replace(b"Data", b"Date")
+        files[name] = files[name][:-1] + b"?"
         return commit
 
     honest = module._Hub.commit
     monkeypatch.setattr(module._Hub, "commit", tampered)
-    with pytest.raises(ReadBackError, match=r"README\.md differs or is absent \(1 in all\)") as caught:
+    with pytest.raises(ReadBackError, match=rf"{name} differs or is absent \(1 in all\)") as caught:
         send(folder, hub)
     assert caught.value.exit_code == 1
 

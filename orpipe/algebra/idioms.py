@@ -30,7 +30,6 @@ from orpipe.algebra.nodes import (
     VarRef,
     addition,
     conjunction,
-    rebuild,
 )
 from orpipe.errors import NotFound
 
@@ -189,11 +188,11 @@ def _incremental(d: Idiom) -> Pieces:
     used = VarRef(f"{z.var}_used", z.refs)
     width: ParamRef = d.part("width")
 
-    def before(node):
-        return Ref(node.index, -1) if isinstance(node, Ref) and node.index == segment.name else node
+    def before(ref: Ref) -> Ref:
+        return Ref(ref.index, -1) if ref.index == segment.name else ref
 
-    def shifted(e):
-        return rebuild(e, lambda x: replace(x, refs=tuple(map(before, x.refs))) if isinstance(x, (VarRef, ParamRef)) else x)
+    def shifted(e: VarRef | ParamRef) -> Expr:
+        return replace(e, refs=tuple(map(before, e.refs)))
 
     forall = (*d.forall, segment)
     later = conjunction(d.where, Edge(Ref(segment.name), ">", "first"))

@@ -24,8 +24,9 @@ from orpipe.build.write import file_hashes
 from orpipe.errors import OrpipeError, UsageError
 from orpipe.ground import data_hash
 from orpipe.mps import read_mps
-from orpipe.solve import label, solve_mps
+from orpipe.solve import label
 from orpipe.verify.sandbox import Job, Pool, Run
+from orpipe_solvers import solve_mps_text
 
 _FENCE = re.compile(r"```python\n(.*?)```", re.S)
 _LIBRARIES = re.compile(r"^\s*(?:import|from)\s+(?:pyomo|pulp|ortools|highspy)\b", re.M)
@@ -101,7 +102,7 @@ def audit(folder: Path, *, workers: int = 1, progress: Callable[[str, int], None
 def instance_faults(row: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
     """(check, fault or None) for one row of `instances`."""
     try:
-        other = solve_mps(row["mps"])
+        other = solve_mps_text(row["mps"])
         same = str(other.outcome) == row["status"] and (row["objective"] is None or close(other.objective, row["objective"]))
         yield "mps solved by a second reader and solver", None if same else f"{other} against {row['status']} {row['objective']}"
         problem = read_mps(row["mps"])

@@ -24,7 +24,7 @@ from orpipe.instances import Instance, draw
 from orpipe.mps import write_mps
 from orpipe.render.answer import Solution
 from orpipe.solve import Label, label
-from orpipe.verify.replay import replay
+from orpipe.verify.replay import Replayed, Script, replay_many
 from orpipe.verify.sandbox import Pool
 
 Row = dict[str, Any]
@@ -116,16 +116,24 @@ def _products(slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> lis
             made.rejected.append(_refusal(slot, index, "render", f"{order.task} not made", str(refused)))
             return None
         products.append(product)
+    scripts = [(product, Script(p.text, p.problem, p.objective, p.status, p.files)) for product in products for p in product.programs]
     with made.timed("replay"):
-        for product in products:
-            for program in product.programs:
-                made.replayed += 1
-                played = replay(pool, program.text, program.files, program.problem, program.objective)
-                if not played.passed:
-                    made.rejected.append(_refusal(slot, index, "replay", f"{product.task} program refused",
-                                                  f"{product.order.dialect}: {played.reason}"))
-                    return None
+        made.replayed += len(scripts)
+        for (product, _), played in zip(scripts, replayed(pool, [s for _, s in scripts]), strict=True):
+            if not played.passed:
+                made.rejected.append(_refusal(slot, index, "replay", f"{product.task}: {played.stage}", f"{product.order.dialect}: {played.reason}"))
+                return None
     return products
+
+
+def replayed(pool: Pool, scripts: list[Script]) -> list[Replayed]:
+    """Replays, each tried again up to twice when the sandbox itself failed: our fault must not decide what is kept."""
+    results = replay_many(pool, scripts)
+    for _ in range(2):
+        again = [k for k, r in enumerate(results) if r.stage == "sandbox"]
+        for k, result in zip(again, replay_many(pool, [scripts[k] for k in again]), strict=True):
+            results[k] = result
+    return results
 
 
 def _refusal(slot: Slot, index: int, stage: str, reason: str, detail: str) -> Row:

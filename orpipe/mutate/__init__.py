@@ -4,4 +4,6 @@ from orpipe.mutate.catalogue import GROUPS, Mutant, Operator, mutants, operator,
 from orpipe.mutate.part import Part, Site
 from orpipe.mutate.words import Account
 
-__all__ = ["GROUPS", "Account", "Mutant", "Operator", "Part", "Site", "mutants", "operator", "operator_by_id", "operators"]
+__all__ = [
+    "GROUPS", "Account", "Mutant", "Operator", "Part", "Site", "mutants", "operator", "operator_by_id", "operators",
+]

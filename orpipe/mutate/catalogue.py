@@ -37,8 +37,8 @@ GROUPS = ("objective", "domains", "rows", "missing", "linking", "index", "data")
 
 
 class Operator:
-    """A mis-modelling.  id: kebab-case; title: one line; group: one of GROUPS; explanation: for a learner, what goes wrong
-    and how a text misleads into it.  Operators hold no state."""
+    """A mis-modelling.  id: kebab-case; title: one line; group: one of GROUPS; explanation: for a learner, what goes
+    wrong and how a text misleads into it.  Operators hold no state."""
 
     id: str
     title: str
@@ -150,8 +150,8 @@ def _linear(model: Model) -> Survey:
 def mutants(model: Model, rng: np.random.Generator | None = None, limit: int | None = None) -> list[Mutant]:
     """The mis-modelled variants of a linear model; no two are the same model and none is the model itself.
 
-    Order: by operator, then as in the model.  With `limit`, a mixed choice: one variant of each operator before a second of
-    any.  With `rng` operators and variants come in random order (the same for the same generator state).
+    Order: by operator, then as in the model.  With `limit`, a mixed choice: one variant of each operator before a
+    second of any.  With `rng` operators and variants come in random order (the same for the same generator state).
     Raises ModelError for a model whose logical idioms have not been lowered."""
     before = _linear(model)
     seen: set[tuple[object, object]] = set()

@@ -20,8 +20,8 @@ def _write(w: Words, part: Part) -> str:
 
 @operator(
     "coefficients-transposed", "The two indices of a table are swapped", "data",
-    "A table from a set to itself, such as distances, has rows and columns with the same labels. Read by columns instead of "
-    "rows nothing fails, and only an uneven table shows the mistake.")
+    "A table from a set to itself, such as distances, has rows and columns with the same labels. Read by columns "
+    "instead of rows nothing fails, and only an uneven table shows the mistake.")
 class CoefficientsTransposed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for spot in spots(model):
@@ -43,20 +43,20 @@ class CoefficientsTransposed(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         old = part.old
-        assert isinstance(old, n.ParamRef)
         indices = w.model.param_by[old.param].indices
         twice = next(k.set for k in indices if sum(x.set == k.set for x in indices) > 1)
         return Account.of(
-            f"the {w.host(part)} reads {w.ex(part.new)} where it should read {w.ex(old)}: the indices of {w.param(old.param)} are swapped",
-            f"both indices run over the {w.plural(twice)}, so nothing fails, but every value is that of the opposite pair; the result is "
-            "right only if the table is the same both ways",
+            f"the {w.host(part)} reads {w.ex(part.new)} where it should read {w.ex(old)}: the indices of "
+            f"{w.param(old.param)} are swapped",
+            f"both indices run over the {w.plural(twice)}, so nothing fails, but every value is that of the opposite "
+            "pair; the result is right only if the table is the same both ways",
             _write(w, part))
 
 
 @operator(
     "wrong-parameter", "Data are read from the wrong column", "data",
-    "Two columns of one table, with the same labels and the same unit, are easily taken for each other: capacity and demand, "
-    "buying and selling price, minimum and maximum.")
+    "Two columns of one table, with the same labels and the same unit, are easily taken for each other: capacity "
+    "and demand, buying and selling price, minimum and maximum.")
 class WrongParameter(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for spot in spots(model):
@@ -70,7 +70,6 @@ class WrongParameter(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         old, new = part.old, part.new
-        assert isinstance(old, n.ParamRef) and isinstance(new, n.ParamRef)
         indices = w.model.param_by[old.param].indices
         nouns = w.series(w.noun(s) for s in dict.fromkeys(k.set for k in indices)) if indices else ""
         alike = f"both are given by {nouns} in the same unit" if indices else "both are single numbers in the same unit"
@@ -82,32 +81,31 @@ class WrongParameter(Operator):
 
 @operator(
     "coefficient-inverted", "A rate is inverted", "data",
-    "\"3 hours per piece\" and \"3 pieces per hour\" look alike. Which of the two a table holds decides between multiplying and "
-    "dividing, and only the units tell.")
+    "\"3 hours per piece\" and \"3 pieces per hour\" look alike. Which of the two a table holds decides between "
+    "multiplying and dividing, and only the units tell.")
 class CoefficientInverted(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for spot in spots(model):
             match spot.node:
-                case n.Mul(left=n.ParamRef() as p, right=e) | n.Mul(left=e, right=n.ParamRef() as p) if n.has_variables(e):
-                    if "/" in model.param_by[p.param].unit:
+                case n.Mul(left=n.ParamRef() as p, right=e) | n.Mul(left=e, right=n.ParamRef() as p):
+                    if n.has_variables(e) and "/" in model.param_by[p.param].unit:
                         yield spot.part(n.Div(e, p), p.param, p)
                 case n.Div(left=e, right=n.ParamRef() as p) if n.has_variables(e):
                     yield spot.part(n.Mul(p, e), p.param, p)
 
     def tell(self, w: Words, part: Part) -> Account:
         does, due = ("divides", "multiply") if isinstance(part.new, n.Div) else ("multiplies", "divide")
-        assert isinstance(part.old, n.ParamRef)
         return Account.of(
             f"the {w.host(part)} {does} by {w.data(part.old)} where it should {due} by it",
-            "a rate and its inverse are different numbers in different units; with the inverse, the two sides or the terms no longer "
-            "measure the same thing, and what takes much is taken to take little",
+            "a rate and its inverse are different numbers in different units; with the inverse, the two sides or "
+            "the terms no longer measure the same thing, and what takes much is taken to take little",
             _write(w, part))
 
 
 @operator(
     "initial-stock-ignored", "A known quantity is left out of a row", "data",
-    "What is there already (stock on hand, hours already booked, a fixed delivery) enters a balance as a number among variables. "
-    "Left out, it is taken as zero, and must be made or bought once more.")
+    "What is there already (stock on hand, hours already booked, a fixed delivery) enters a balance as a number "
+    "among variables. Left out, it is taken as zero, and must be made or bought once more.")
 class InitialStockIgnored(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -116,18 +114,18 @@ class InitialStockIgnored(Operator):
                     yield spot.part(n.ZERO, "", spot.node, n.ZERO)
 
     def tell(self, w: Words, part: Part) -> Account:
-        assert isinstance(part.after, n.Row)
         old = part.old.arg if isinstance(part.old, n.Neg) else part.old
         return Account.of(
-            f"the row `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.after)}",  # type: ignore[arg-type]
-            "a quantity that a row does not mention is taken as zero, so the variables have to make up for it, or need not provide for it",
+            f"the row `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.faulty)}",
+            "a quantity that a row does not mention is taken as zero, so the variables have to make up for it, or "
+            "need not provide for it",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "data-doubled", "A known quantity is counted twice", "data",
-    "A number that a text gives twice (once in words, once in a table; per half and per whole) is added up as though two "
-    "different quantities were meant.")
+    "A number that a text gives twice (once in words, once in a table; per half and per whole) is added up as "
+    "though two different quantities were meant.")
 class DataDoubled(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -138,21 +136,20 @@ class DataDoubled(Operator):
                     yield spot.part(n.Neg(twice) if inner is not spot.node else twice, "", inner, twice)
 
     def tell(self, w: Words, part: Part) -> Account:
-        side = "a requirement twice as large asks for too much" if _demands(part) else "a quantity counted twice admits or asks for too much"
+        demands = part.row.relation == ">=" and part.row.right == part.old
+        side = ("a requirement twice as large asks for too much" if demands else
+                "a quantity counted twice admits or asks for too much")
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}, and so counts it twice",  # type: ignore[arg-type]
+            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}, and so counts it "
+            "twice",
             f"{side}, and the optimum answers another question than the text asks",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
 
 
-def _demands(part: Part) -> bool:
-    return part.row.relation == ">=" and part.row.right == part.old
-
-
 @operator(
     "required-once-per-element", "A joint quantity is required once for each element", "data",
-    "\"The depots together deliver 5\" has the 5 once. Written inside the sum over the depots, it is added up as often as there "
-    "are depots.")
+    "\"The depots together deliver 5\" has the 5 once. Written inside the sum over the depots, it is added up as "
+    "often as there are depots.")
 class RequiredOncePerElement(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -166,20 +163,20 @@ class RequiredOncePerElement(Operator):
                     yield spot.part(many, "", spot.node, many)
 
     def tell(self, w: Words, part: Part) -> Account:
-        sums = part.row.left if isinstance(part.row.left, n.Sum) else part.row.right
-        assert isinstance(sums, n.Sum)
+        sums = next(side for side in (part.row.left, part.row.right) if isinstance(side, n.Sum))
         each = w.series(f"each {w.noun(k.set)}" for k in sums.indices)
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}: the quantity is counted once for {each} "  # type: ignore[arg-type]
-            "instead of once in all",
-            "a number written inside a sum is added as often as the sum has terms, so the row asks for or allows a multiple of what is meant",
+            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}: the quantity is "
+            f"counted once for {each} instead of once in all",
+            "a number written inside a sum is added as often as the sum has terms, so the row asks for or allows a "
+            "multiple of what is meant",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "extra-upper-limit", "A limit that nobody stated is added", "data",
-    "It seems natural that no one makes more than is asked for. Where a text does not say so, more may be made for later or for "
-    "others, and the invented limit rules that out.")
+    "It seems natural that no one makes more than is asked for. Where a text does not say so, more may be made for "
+    "later or for others, and the invented limit rules that out.")
 class ExtraUpperLimit(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for v in model.variables:
@@ -198,7 +195,8 @@ class ExtraUpperLimit(Operator):
                     name = f"{v.name}_at_most_{p.name}"
                     because = f"{v.meaning} is at most {p.meaning}"
                     if name not in model.row_by:
-                        yield Part("row", name, None, n.Row(name, v.indices, where, x, "<=", data, because), "", x, data)
+                        row = n.Row(name, v.indices, where, x, "<=", data, because)
+                        yield Part("row", name, None, row, "", x, data)
 
     @staticmethod
     def is_asked(model: n.Model, var: str, param: str) -> bool:
@@ -217,11 +215,12 @@ class ExtraUpperLimit(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         x, data = part.old, part.new
-        assert isinstance(x, n.VarRef) and isinstance(data, n.ParamRef) and isinstance(part.after, n.Row)
         return Account.of(
-            f"the row `{part.name}` has no sentence in the text: {w.formula(part.after)} keeps {w.var(x.var)} from exceeding {w.data(data)}",
-            "a limit that nobody stated refuses plans that are allowed, so the optimum may be worse than the true one or no plan may be left",
-            f"remove the row {w.write(part.after)}")
+            f"the row `{part.name}` has no sentence in the text: {w.formula(part.faulty)} keeps {w.var(x.var)} from "
+            f"exceeding {w.data(data)}",
+            "a limit that nobody stated refuses plans that are allowed, so the optimum may be worse than the true "
+            "one or no plan may be left",
+            f"remove the row {w.write(part.faulty)}")
 
 
 def _matching(p: n.ParamDecl, v: n.VarDecl) -> tuple[n.Ref, ...]:

@@ -8,7 +8,19 @@ from dataclasses import dataclass, replace
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.part import Part
-from orpipe.mutate.places import Spot, addend_spots, bound, fresh, is_data, letters, number, other, times, variables
+from orpipe.mutate.places import (
+    Spot,
+    addend_spots,
+    bound,
+    fresh,
+    is_data,
+    letters,
+    number,
+    other,
+    parameters,
+    times,
+    variables,
+)
 from orpipe.mutate.words import Account, Words
 
 
@@ -16,14 +28,14 @@ from orpipe.mutate.words import Account, Words
 class Switch:
     """A term limit*y or limit*(1 - y) of a row, y binary.
 
-    on: False for 1 - y.  alone: it is the whole side.  relaxes: a larger value makes the row easier to satisfy.  rest: the
-    other side of the row.
+    on: False for 1 - y.  alone: it is the whole side.  relaxes: a larger value makes the row easier to satisfy.
+    rest: the other side of the row.
     """
 
     row: n.Row
     spot: Spot
     limit: n.Expr
-    ref: n.VarRef
+    ref: n.VarRef  # y
     on: bool
     alone: bool
     relaxes: bool
@@ -34,9 +46,9 @@ class Switch:
 
     @property
     def links(self) -> bool:
-        """amount <= limit*y: nothing without the switch.  Its letters are plain and different, all from the row's forall."""
-        names = [r.index for r in self.ref.refs]
-        return self.on and self.alone and self.relaxes and len(set(names)) == len(names) and not any(r.shift for r in self.ref.refs)
+        """amount <= limit*y, nothing without the switch; its letters are plain and different, all from forall."""
+        plain = len({r.index for r in self.ref.refs if not r.shift}) == len(self.ref.refs)
+        return self.on and self.alone and self.relaxes and plain
 
     def with_limit(self, limit: n.Expr) -> n.Expr:
         return _product(limit, self.ref if self.on else _off(self.ref))
@@ -56,26 +68,23 @@ def switches(model: n.Model) -> Iterator[Switch]:
         return isinstance(e, n.VarRef) and model.var_by[e.var].kind == "binary"
 
     for row in model.rows:
-        if row.relation == "=":
-            continue
-        for spot in addend_spots(row):
-            node, sign = (spot.node.arg, -1) if isinstance(spot.node, n.Neg) else (spot.node, 1)
-            alone = not spot.place.path
-            # among other terms, a binary switches only if there is something else than binaries to switch
-            if not (n.has_variables(getattr(row, other(spot.side))) if alone else any(
-                    model.var_by[v].kind != "binary" for v in variables(row.left, row.right))):
-                continue
+        # among other terms, a binary switches only if there is something else than binaries to switch
+        mixed = any(model.var_by[v].kind != "binary" for v in variables(row.left, row.right))
+        for spot in addend_spots(row) if row.relation != "=" else ():
+            node, positive = (spot.node.arg, False) if isinstance(spot.node, n.Neg) else (spot.node, True)
+            whole = not spot.place.path
             limit, factor = (node.left, node.right) if isinstance(node, n.Mul) else (n.ONE, node)
             if n.has_variables(limit):
                 limit, factor = factor, limit
-            relaxes = ((spot.side == "right") == (row.relation == "<=")) == (sign == 1)
-            if n.has_variables(limit):
+            if n.has_variables(limit) or not (n.has_variables(getattr(row, other(spot.side))) if whole else mixed):
                 continue
-            if binary(factor):
-                yield Switch(row, spot, limit, factor, True, alone and sign == 1, relaxes)  # type: ignore[arg-type]
-            elif isinstance(factor, n.Add) and len(factor.terms) == 2 and factor.terms[0] == n.ONE \
-                    and isinstance(factor.terms[1], n.Neg) and binary(factor.terms[1].arg):
-                yield Switch(row, spot, limit, factor.terms[1].arg, False, alone and sign == 1, relaxes)  # type: ignore[arg-type]
+            relaxes = ((spot.side == "right") == (row.relation == "<=")) == positive
+            if isinstance(factor, n.VarRef) and binary(factor):
+                yield Switch(row, spot, limit, factor, True, whole and positive, relaxes)
+            elif isinstance(factor, n.Add):
+                match factor.terms:
+                    case (n.Num(value=1), n.Neg(arg=n.VarRef() as y)) if binary(y):
+                        yield Switch(row, spot, limit, y, False, whole and positive, relaxes)
 
 
 def _signed(s: Switch, e: n.Expr) -> n.Expr:
@@ -84,8 +93,8 @@ def _signed(s: Switch, e: n.Expr) -> n.Expr:
 
 @operator(
     "linking-missing", "The limit does not depend on the switch", "linking",
-    "\"A closed site ships nothing\" is so obvious that a text may not say it. Without the yes-or-no variable in the limit, the "
-    "effect can be had without the choice, and its cost is never paid.")
+    "\"A closed site ships nothing\" is so obvious that a text may not say it. Without the yes-or-no variable in "
+    "the limit, the effect can be had without the choice, and its cost is never paid.")
 class LinkingMissing(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -94,17 +103,18 @@ class LinkingMissing(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         y, limit = part.old, part.new
-        assert isinstance(y, n.VarRef) and limit is not None
         return Account.of(
-            f"the row `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether it is 1 or 0",  # type: ignore[arg-type]
-            "nothing then makes the choice a condition of its effect: the optimum leaves it at 0, does not pay for it, and has the effect all the same",
+            f"the row `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether it is 1 "
+            "or 0",
+            "nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect "
+            "be had all the same",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "condition-unconditional", "A conditional rule is applied always", "linking",
-    "\"If the line runs, it makes at least 10\" and \"when both are chosen, the second waits\" hold in one case only. Written "
-    "without the switch, the rule binds in the other case too.")
+    "\"If the line runs, it makes at least 10\" and \"when both are chosen, the second waits\" hold in one case "
+    "only. Written without the switch, the rule binds in the other case too.")
 class ConditionUnconditional(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -115,17 +125,18 @@ class ConditionUnconditional(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         y = part.old
-        assert isinstance(y, n.VarRef) and isinstance(part.after, n.Row)
         return Account.of(
-            f"the row `{part.name}` reads {w.formula(part.after)} and holds whatever {w.var(y.var)} is, where it should hold at full strength in one case only",
-            "a rule that is imposed in both cases refuses plans that are allowed, so the optimum may be worse than the true one or no plan may be left",
+            f"the row `{part.name}` reads {w.formula(part.faulty)} and holds whether {w.var(y.var)} is 1 or 0, where "
+            "it should hold in only one of the two cases",
+            "a rule that is imposed in both cases refuses plans that are allowed, so the optimum may be worse than "
+            "the true one or no plan may be left",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "switch-term-dropped", "A row takes no account of a yes-or-no choice", "linking",
-    "A rule that gets tighter with a choice (an order that follows from a route, a set-up that takes time) has a term in the "
-    "binary. Left out, the row still looks sensible but no longer knows of the choice.")
+    "A rule that gets tighter with a choice (an order that follows from a route, a set-up that takes time) has a "
+    "term in the binary. Left out, the row still looks sensible but no longer knows of the choice.")
 class SwitchTermDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -134,18 +145,17 @@ class SwitchTermDropped(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         y = part.old
-        assert isinstance(y, n.VarRef) and isinstance(part.after, n.Row)
         return Account.of(
-            f"the row `{part.name}` takes no account of {w.var(y.var)}: it reads {w.formula(part.after)}",
-            "the row was to bind harder when the choice is made; without its term the choice has no consequence there, and plans are "
-            "admitted that the text rules out",
+            f"the row `{part.name}` takes no account of {w.var(y.var)}: it reads {w.formula(part.faulty)}",
+            "the row was to bind harder when the choice is made; without its term the choice has no consequence "
+            "there, and plans are admitted that the text rules out",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "big-m-too-small", "The constant of a switched row is too small", "linking",
-    "The constant that lifts a limit must be at least what the quantity may reach. A number that only looks large enough, or "
-    "one taken from a typical case, cuts off plans that are allowed.")
+    "The constant that lifts a limit must be at least what the quantity may reach. A number that only looks large "
+    "enough, or one taken from a typical case, cuts off plans that are allowed.")
 class BigMTooSmall(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -155,15 +165,17 @@ class BigMTooSmall(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the row `{part.name}` uses {w.ex(part.new)} where it should use {w.data(part.old)}, and so allows only half as much",  # type: ignore[arg-type]
-            "a switched limit that is too small cuts off plans that are allowed, which shows as an optimum worse than the true one or as a model without a plan",
+            f"the row `{part.name}` uses {w.ex(part.new)} where it should use {w.data(part.old)}, and so allows only "
+            "half as much",
+            "a switched limit that is too small cuts off plans that are allowed, which shows as an optimum worse "
+            "than the true one or as a model without a plan",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "implication-reversed", "The switch works the wrong way round", "linking",
-    "\"Unless\", \"only if\" and \"otherwise\" turn a condition round. With y and 1 - y exchanged, the rule holds in the case in "
-    "which it should be lifted.")
+    "\"Unless\", \"only if\" and \"otherwise\" turn a condition round. With y and 1 - y exchanged, the rule holds "
+    "in the case in which it should be lifted.")
 class ImplicationReversed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -173,16 +185,17 @@ class ImplicationReversed(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         (y,) = {x for x in n.walk(part.old) if isinstance(x, n.VarRef)}
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.ex(part.old)}: what should hold when {w.var(y.var)} is 1 holds "
-            "when it is 0, and the other way round",
-            "the rule binds in the case in which it should be lifted and is lifted where it should bind, so wrong plans are admitted and right ones refused",
+            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.ex(part.old)}: what should hold "
+            f"when {w.var(y.var)} is 1 holds when it is 0, and the other way round",
+            "the rule binds in the case in which it should be lifted and is lifted where it should bind, so wrong "
+            "plans are admitted and right ones refused",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "limit-as-total", "A real limit is replaced by a large total", "linking",
-    "A switched row often has two tasks at once: no effect without the choice, and a limit of its own. Taking the total of "
-    "everything as the constant keeps the first and loses the second.")
+    "A switched row often has two tasks at once: no effect without the choice, and a limit of its own. Taking the "
+    "total of everything as the constant keeps the first and loses the second.")
 class LimitAsTotal(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -199,16 +212,16 @@ class LimitAsTotal(Operator):
         """Parameters that stand with the limited variables in other rows, but not in this one."""
         amount = variables(s.rest)
         shared = [r for r in model.rows if amount & variables(r.left, r.right)]
-        here = {x.param for side in (s.row.left, s.row.right) for x in n.walk(side) if isinstance(x, n.ParamRef)}
-        return {x.param for r in shared for side in (r.left, r.right) for x in n.walk(side) if isinstance(x, n.ParamRef)} - here
+        return {p for r in shared for p in parameters(r.left, r.right)} - parameters(s.row.left, s.row.right)
 
     def tell(self, w: Words, part: Part) -> Account:
         total = part.new
-        assert isinstance(total, n.Sum) and isinstance(total.body, n.ParamRef)
         whose = w.series(w.plural(k.set) for k in total.indices)
         return Account.of(
-            f"the row `{part.name}` uses {w.ex(total)}, the total of {w.param(total.body.param)} over all {whose}, where it should use {w.data(part.old)}",  # type: ignore[arg-type]
-            "the total is large enough to keep the switch working, but it is no limit: as soon as the switch is on, the whole total may go through it",
+            f"the row `{part.name}` uses {w.ex(total)}, the total of {w.param(total.body.param)} over all {whose}, "
+            f"where it should use {w.data(part.old)}",
+            "such a total may well keep the switch working, but it is not the limit that is meant: once the switch is "
+            "on, as much as the whole total may go through it",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 

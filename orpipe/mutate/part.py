@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from orpipe.algebra.nodes import Cond, Expr, Index, Model, Objective, Row, Term, VarDecl
+from orpipe.algebra.nodes import Model, Objective, Row, Term, VarDecl
 
 Kind = Literal["row", "objective", "variable", "bound"]
 Piece = Row | Term | Objective | VarDecl
@@ -13,9 +13,10 @@ Piece = Row | Term | Objective | VarDecl
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an operator applies.  name: of the row or objective term, "objective" for its sense, symbol of the variable.
+    """Where an operator applies.
 
-    detail tells sites of one operator in one place apart ("i != j", "<=", "d[j] -> q[j]"); "" where there is only one.
+    name: of the row or objective term, "objective" for its sense, symbol of the variable.  detail tells sites of one
+    operator in one place apart ("i != j", "<=", "d as q"); "" where there is only one.
     """
 
     kind: Kind
@@ -30,9 +31,9 @@ class Site:
 class Part:
     """The right and the faulty form of one piece of the model.
 
-    kind "row": Rows; "objective": Terms, or Objectives when the sense changes; "variable" and "bound": VarDecls.  before is
-    None for something added, after None for something dropped.  old and new are the smallest nodes that differ, where the
-    operator can name them (a factor, a condition, the index summed over); else None.
+    kind "row": Rows; "objective": Terms, or Objectives when the sense changes; "variable" and "bound": VarDecls.
+    before is None for something added, after None for something dropped.  old and new are the smallest nodes that
+    differ, where the operator can name them (a factor, a condition, the index summed over); else None.
     """
 
     kind: Kind
@@ -40,8 +41,8 @@ class Part:
     before: Piece | None
     after: Piece | None
     detail: str = ""
-    old: Expr | Cond | Index | None = None
-    new: Expr | Cond | Index | None = None
+    old: Any = None
+    new: Any = None
 
     @property
     def site(self) -> Site:
@@ -51,6 +52,11 @@ class Part:
     def row(self) -> Row:
         """The right row; for a row that was added, that one."""
         return cast(Row, self.before or self.after)
+
+    @property
+    def faulty(self) -> Row:
+        """The row as it stands in the mutant."""
+        return cast(Row, self.after)
 
     @property
     def variable(self) -> VarDecl:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from orpipe.algebra import nodes as n
-from orpipe.mutate.part import Part
+from orpipe.mutate.part import Kind, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,18 @@ class Spot:
     def node(self) -> n.Expr:
         return self.place.node
 
-    def part(self, new: n.Expr, detail: str = "", old: object = None, to: object = None) -> Part:
+    def part(self, new: n.Expr, detail: str = "", old: Any = None, to: Any = None) -> Part:
         """The change of this node into `new`; old and to default to the two nodes."""
         changed = put(getattr(self.host, self.side), self.place.path, new)
-        return Part("row" if isinstance(self.host, n.Row) else "objective", self.host.name, self.host,
-                    replace(self.host, **{self.side: changed}), detail, old or self.node, to or new)  # type: ignore[arg-type]
+        kind: Kind = "row" if isinstance(self.host, n.Row) else "objective"
+        return Part(kind, self.host.name, self.host, with_side(self.host, self.side, changed), detail, old or self.node,
+                    to or new)
+
+
+def with_side(host: n.Row | n.Term, side: str, e: n.Expr) -> Any:
+    """The row or term with one side replaced."""
+    changed: dict[str, Any] = {side: e}
+    return replace(host, **changed)
 
 
 def row_spots(row: n.Row) -> Iterator[Spot]:
@@ -178,6 +186,10 @@ def variables(*es: n.Expr) -> set[str]:
     return {x.var for e in es for x in n.walk(e) if isinstance(x, n.VarRef)}
 
 
+def parameters(*es: n.Expr) -> set[str]:
+    return {x.param for e in es for x in n.walk(e) if isinstance(x, n.ParamRef)}
+
+
 def letters(node: n.Expr | n.Cond | None) -> set[str]:
     """Index letters used in references, bound or free."""
     found: set[str] = set()
@@ -197,11 +209,6 @@ def bound(*es: n.Expr) -> set[str]:
     return {k.name for e in es for x in n.walk(e) if isinstance(x, n.Sum) for k in x.indices}
 
 
-def free(node: n.Expr | n.Cond | None) -> set[str]:
-    """Index letters not bound inside `node` (a letter is never bound twice in one row)."""
-    return letters(node) - (bound(node) if node is not None else set())  # type: ignore[arg-type]
-
-
 def rename(node, letter: Mapping[str, n.Ref]):
     """References moved to other letters; a shift is added to the one already there."""
     def move(r: n.Ref) -> n.Ref:
@@ -217,10 +224,14 @@ def rename(node, letter: Mapping[str, n.Ref]):
             case n.Edge(ref=r):
                 return replace(x, ref=move(r))
             case n.Sum(indices=indices):
-                return replace(x, indices=tuple(n.Index(letter[k.name].index, k.set) if k.name in letter else k for k in indices))
+                return replace(x, indices=relabel(indices, letter))
         return x
 
     return n.rebuild(node, change)
+
+
+def relabel(indices: tuple[n.Index, ...], letter: Mapping[str, n.Ref]) -> tuple[n.Index, ...]:
+    return tuple(n.Index(letter[k.name].index, k.set) if k.name in letter else k for k in indices)
 
 
 def fresh(indices: Iterable[n.Index], taken: Collection[str]) -> dict[str, n.Ref]:

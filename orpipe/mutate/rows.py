@@ -8,7 +8,7 @@ from dataclasses import replace
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.part import Part
-from orpipe.mutate.places import has_data, number
+from orpipe.mutate.places import number, with_side
 from orpipe.mutate.words import Account, Words
 
 
@@ -24,8 +24,8 @@ def is_alternative(row: n.Row) -> bool:
 
 @operator(
     "row-dropped", "A row is left out", "missing",
-    "Every rule of a text needs its row. Rules that sound like background, that stand in a table heading, or that seem to "
-    "follow from the others are the ones that get lost.")
+    "Every rule of a text needs its row. Rules that sound like background, that stand in a table heading, or that "
+    "seem to follow from the others are the ones that get lost.")
 class RowDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -35,14 +35,15 @@ class RowDropped(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
             f"nothing in the model says that {w.because(part.row)}: the row `{part.name}` is missing",
-            "without it plans are admitted that the text rules out, and the optimum takes one of them whenever that pays",
+            "without it the model admits plans that the text rules out, and the optimum takes one of them whenever "
+            "that pays",
             f"add the row {w.write(part.row)}")
 
 
 @operator(
     "disjunction-one-order", "Only one side of an either-or is written", "missing",
-    "\"Either the first waits for the second or the second for the first\" needs two rows and a binary that chooses between "
-    "them. Written for one side only, the choice of the other side releases both.")
+    "\"Either the first waits for the second or the second for the first\" needs two rows and a binary that chooses "
+    "between them. Written for one side only, the choice of the other side releases both.")
 class DisjunctionOneOrder(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -52,15 +53,17 @@ class DisjunctionOneOrder(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         kept = w.series(f"`{r.name}`" for r in partners(w.model, part.row))
         return Account.of(
-            f"the row `{part.name}` is missing: that {w.because(part.row)} takes both sides of an either-or, and only {kept} is written",
-            "the binary chooses which side holds; set to the side that is missing, it releases the other one and nothing is left to hold",
+            f"the row `{part.name}` is missing: it takes both sides of an either-or to say that "
+            f"{w.because(part.row)}, and only {kept} is written",
+            "the binary chooses which side holds; set to the side that is missing, it releases the other one and "
+            "nothing is left to hold",
             f"add the row {w.write(part.row)}")
 
 
 @operator(
     "pair-half-dropped", "One of the rows that state a rule together is left out", "missing",
-    "An absolute value, a minimum lot or a price in steps takes more than one row. Each alone looks complete, and the half "
-    "that is missing is not noticed until a solution uses the gap.")
+    "An absolute value, a minimum lot or a price in steps takes more than one row. Each alone looks complete, and "
+    "the half that is missing is not noticed until a solution uses the gap.")
 class PairHalfDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -72,8 +75,9 @@ class PairHalfDropped(Operator):
         kept = w.series(f"`{r.name}`" for r in others)
         verb = "is" if len(others) == 1 else "are"
         return Account.of(
-            f"the row `{part.name}` is missing: that {w.because(part.row)} takes {_count(len(others) + 1)} rows, and only {kept} {verb} written",
-            "each of these rows states a part of the rule, and the optimum makes use of the part that nothing states",
+            f"the row `{part.name}` is missing: it takes {_count(len(others) + 1)} rows to say that "
+            f"{w.because(part.row)}, and only {kept} {verb} written",
+            "each of these rows states a part of the rule, and the optimum may use the part that nothing states",
             f"add the row {w.write(part.row)}")
 
 
@@ -83,8 +87,8 @@ def _count(k: int) -> str:
 
 @operator(
     "relation-reversed", "An inequality points the wrong way", "rows",
-    "\"No less than\", \"not beyond\", \"must cover\", \"up to\": phrases that put the limit before the quantity, or a negation "
-    "before the comparison, invite the wrong sign.")
+    "\"No less than\", \"not beyond\", \"must cover\", \"up to\": phrases that put the limit before the quantity, "
+    "or a negation before the comparison, invite the wrong sign.")
 class RelationReversed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -93,22 +97,23 @@ class RelationReversed(Operator):
                 yield Part("row", row.name, row, replace(row, relation=wrong))
 
     def tell(self, w: Words, part: Part) -> Account:
-        row, wrong = part.row, part.after
-        assert isinstance(wrong, n.Row)
+        row, wrong = part.row, part.faulty
         asks = ("asks for at least what it should allow at most" if row.relation == "<=" else
                 "allows at most what it should ask for at least")
-        why = ("a limit from above that is turned round becomes a requirement: plans within the limit are refused and plans "
-               "beyond it are welcome" if row.relation == "<=" else
-               "a requirement that is turned round becomes a limit: what had to be reached may now be missed, and may not be exceeded")
+        why = ("a limit from above that is turned round becomes a requirement: plans within the limit are refused, "
+               "and plans beyond it are welcome" if row.relation == "<=" else
+               "a requirement that is turned round becomes a limit: what had to be reached may now be missed, and "
+               "may not be exceeded")
         return Account.of(
-            f"the row `{row.name}` has `{wrong.relation}` where it should have `{row.relation}`, so it {asks}; it should say "
-            f"that {w.because(row)}", why, f"write the row as {w.write(row)}")
+            f"the row `{row.name}` has `{wrong.relation}` where it should have `{row.relation}`, so it {asks}; it "
+            f"should say that {w.because(row)}",
+            why, f"write the row as {w.write(row)}")
 
 
 @operator(
     "equality-relaxed", "An equality is weakened to an inequality", "rows",
-    "\"Receives 5 t\" or \"the stock is carried over\" is an exact statement. Read as \"at most\" or \"at least\", it leaves the "
-    "optimum free on one side, which it uses as soon as that pays.")
+    "\"Receives 5 t\" or \"the stock is carried over\" is an exact statement. Read as \"at most\" or \"at least\", "
+    "it leaves the optimum free on one side, which it uses as soon as that pays.")
 class EqualityRelaxed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -118,20 +123,20 @@ class EqualityRelaxed(Operator):
                     yield Part("row", row.name, row, replace(row, relation=relation), relation)
 
     def tell(self, w: Words, part: Part) -> Account:
-        row, wrong = part.row, part.after
-        assert isinstance(wrong, n.Row)
+        row, wrong = part.row, part.faulty
         side = "less" if wrong.relation == "<=" else "greater"
         return Account.of(
-            f"the row `{row.name}` has `{wrong.relation}` where it should have `=`: its left side may be {side} than its right side, "
-            f"so it no longer says that {w.because(row)}",
-            "an equality holds on both sides; where one side is left open, the optimum goes there whenever that saves or earns something",
+            f"the row `{row.name}` has `{wrong.relation}` where it should have `=`: its left side may be {side} than "
+            f"its right side, so it no longer says that {w.because(row)}",
+            "an equality holds on both sides; where one side is left open, the optimum goes there whenever that "
+            "saves or earns something",
             f"write the row as {w.write(row)}")
 
 
 @operator(
     "inequality-as-equality", "A limit or requirement is written as an equality", "rows",
-    "\"Has 40 hours\" states what is available and not what must be used; \"needs 5\" may be exceeded where the text does not "
-    "forbid it. An equality rules out all plans with slack.")
+    "\"Has 40 hours\" states what is available and not what must be used; \"needs 5\" may be exceeded where the "
+    "text does not forbid it. An equality rules out all plans with slack.")
 class InequalityAsEquality(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -142,7 +147,8 @@ class InequalityAsEquality(Operator):
         row = part.row
         why = "a limit need not be used up" if row.relation == "<=" else "a requirement may be exceeded"
         return Account.of(
-            f"the row `{row.name}` has `=` where it should have `{row.relation}`: it makes both sides equal, where it is only asked that {w.because(row)}",
+            f"the row `{row.name}` has `=` where it should have `{row.relation}`: it makes both sides equal, where "
+            f"it is only asked that {w.because(row)}",
             f"{why}; plans with slack are lost, so the optimum may be worse than the true one or no plan may be left",
             f"write the row as {w.write(row)}")
 
@@ -152,14 +158,15 @@ def picks_one(model: n.Model, row: n.Row) -> bool:
     sides = (row.left, row.right)
     if row.relation != "=" or n.ONE not in sides:
         return False
-    nodes = [x for x in n.walk(row.right if row.left == n.ONE else row.left) if isinstance(x, (n.VarRef, n.ParamRef, n.Num, n.Card))]
-    return all(isinstance(x, n.VarRef) and model.var_by[x.var].kind == "binary" for x in nodes)
+    chosen = row.right if row.left == n.ONE else row.left
+    leaves = [x for x in n.walk(chosen) if isinstance(x, (n.VarRef, n.ParamRef, n.Num, n.Card))]
+    return all(isinstance(x, n.VarRef) and model.var_by[x.var].kind == "binary" for x in leaves)
 
 
 @operator(
     "exactly-one-as-at-most-one", "Exactly one is written as at most one", "rows",
-    "\"One worker does each job\" says that the job is done. Written with <=, it only says that no two do it, and when doing "
-    "costs something, doing nothing is best.")
+    "\"One worker does each job\" says that the job is done. Written with <=, it only says that no two do it, and "
+    "when doing costs something, doing nothing is best.")
 class ExactlyOneAsAtMostOne(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -169,9 +176,10 @@ class ExactlyOneAsAtMostOne(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         row = part.row
         return Account.of(
-            f"the row `{row.name}` allows at most one where it should ask for exactly one, so none at all will do, and it no longer "
-            f"says that {w.because(row)}",
-            "where choosing costs something, the cheapest plan is to choose nothing, and the rest of the model then has nothing to work on",
+            f"the row `{row.name}` allows at most one where it should ask for exactly one, so none at all will do, "
+            f"and it no longer says that {w.because(row)}",
+            "where choosing costs something, choosing nothing is cheapest, and the rest of the model then "
+            "has nothing to work on",
             f"write the row as {w.write(row)}")
 
 
@@ -192,8 +200,8 @@ def is_whole(model: n.Model, e: n.Expr) -> bool:
 
 @operator(
     "off-by-one", "A limit on whole numbers is off by one", "rows",
-    "\"Fewer than 5\", \"more than 5\", \"up to and including 5\": with whole numbers strict and weak comparisons differ by one, "
-    "and everyday language is careless about which is meant.")
+    "\"Fewer than 5\", \"more than 5\", \"up to and including 5\": with whole numbers strict and weak comparisons "
+    "differ by one, and everyday language is careless about which is meant.")
 class OffByOne(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -204,21 +212,24 @@ class OffByOne(Operator):
                 continue
             limit = getattr(row, side)
             for step in (1, -1):
-                moved = number(int(limit.value) + step) if isinstance(limit, n.Num) else n.addition(limit, n.ONE if step > 0 else n.Neg(n.ONE))
-                if moved != n.ZERO and (has_data(limit) or isinstance(limit, (n.Num, n.Card, n.Add))):
-                    yield Part("row", row.name, row, replace(row, **{side: moved}), f"{step:+d}", limit, moved)
+                one = n.ONE if step > 0 else n.Neg(n.ONE)
+                moved = number(int(limit.value) + step) if isinstance(limit, n.Num) else n.addition(limit, one)
+                if moved != n.ZERO:
+                    yield Part("row", row.name, row, with_side(row, side, moved), f"{step:+d}", limit, moved)
 
     def tell(self, w: Words, part: Part) -> Account:
         row, larger = part.row, part.detail.startswith("+")
         upper = (row.relation == "<=") == (not n.has_variables(row.right))
         reads = {
-            (True, True): "as if one more were allowed", (True, False): "as if the limit itself were not allowed",
-            (False, True): "as if the required number itself were not enough", (False, False): "as if one fewer were enough",
+            (True, True): "as if one more were allowed",
+            (True, False): "as if the limit itself were not allowed",
+            (False, True): "as if the required number itself were not enough",
+            (False, False): "as if one fewer were enough",
         }[upper, larger]
         wrong, size = part.new, "large" if larger else "small"
         return Account.of(
             f"the row `{row.name}` has {w.ex(wrong)} where it should have {w.ex(part.old)}, one too {size}, {reads}",
-            "with whole numbers \"fewer than\" and \"at most\" differ by one, and so do \"more than\" and \"at least\"; the plans on the edge are "
-            "just the ones an optimum tends to use",
+            "with whole numbers \"fewer than\" and \"at most\" differ by one, and so do \"more than\" and \"at "
+            "least\"; the plans on the edge are just the ones an optimum tends to use",
             f"write the row as {w.write(row)}, which says that {w.because(row)}")
 

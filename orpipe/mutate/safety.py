@@ -1,8 +1,8 @@
 """Will a changed piece still ground?  Judged from the symbols alone, so that it holds for all data the model accepts.
 
-Checked: indices bound once and over the right set; linear; a row keeps a variable; a shifted index stays inside its set, a
-variable or parameter inside its domain, a divisor away from zero.  The last three are needs: each must follow from the
-conditions in force at that place, or have stood in the original model under no stronger conditions.
+Checked: indices bound once and over the right set; linear; a row keeps a variable; a shifted index stays inside its
+set, a variable or parameter inside its domain, a divisor away from zero.  The last three are needs: each must follow
+from the conditions in force at that place, or have stood in the original model under no stronger conditions.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class Survey:
             case n.VarDecl(indices=indices, domain=domain, lower=low, upper=high):
                 scope = self.bind({}, indices)
                 member = n.Member(tuple(n.Ref(k.name) for k in indices), domain) if domain else None
-                for side in (low, high):
-                    if side is not None:
-                        self.expr(side, scope, frozenset(n.conditions(member)))
+                for limit in (low, high):
+                    if limit is not None:
+                        self.expr(limit, scope, frozenset(n.conditions(member)))
         return self
 
     def bind(self, scope: dict[str, n.Index], indices: tuple[n.Index, ...]) -> dict[str, n.Index]:
@@ -97,7 +97,8 @@ class Survey:
             given = given | {cond}
         return given
 
-    def need(self, what: n.Member | Inside | Nonzero, used: set[str], scope: dict[str, n.Index], given: frozenset[n.Cond]) -> None:
+    def need(self, what: n.Member | Inside | Nonzero, used: set[str], scope: dict[str, n.Index],
+             given: frozenset[n.Cond]) -> None:
         self.needs.append(Need(what, frozenset(scope[k] for k in used if k in scope), given))
 
     def expr(self, e: n.Expr, scope: dict[str, n.Index], given: frozenset[n.Cond]) -> None:
@@ -145,7 +146,8 @@ def keeps_variable(row: n.Row) -> bool:
 def survey(model: n.Model) -> Survey:
     """The needs of the whole model."""
     found = Survey(model)
-    for piece in (*model.variables, model.objective, *model.rows):
+    pieces: tuple[Piece, ...] = (*model.variables, model.objective, *model.rows)
+    for piece in pieces:
         found.piece(piece)
     return found
 
@@ -189,7 +191,7 @@ def _keeps_inside(cond: n.Cond, ref: n.Ref) -> bool:
     k = ref.shift
     match cond:
         case n.Edge(ref=r, op=op, end=end) if r.index == ref.index:
-            return (op, end) == (">", "first") and r.shift - 1 <= k < 0 or (op, end) == ("<", "last") and 0 < k <= r.shift + 1
+            return {(">", "first"): r.shift - 1 <= k < 0, ("<", "last"): 0 < k <= r.shift + 1}.get((op, end), False)
         case n.Compare(left=a, op=op, right=b):
             for low, high, o in ((a, b, op), (b, a, _OPPOSITE[op])):
                 if o == "<" and high.index == ref.index and not low.shift and high.shift - 1 <= k < 0:
@@ -200,8 +202,8 @@ def _keeps_inside(cond: n.Cond, ref: n.Ref) -> bool:
 
 
 def facts(model: n.Model, given: Iterable[n.Cond]) -> frozenset[n.Cond]:
-    """The conditions with what plainly follows: either way round, weaker comparisons, the definition of derived sets, and
-    that what stands before another element is not the last."""
+    """The conditions with what plainly follows: either way round, weaker comparisons, the definition of derived sets,
+    and that what stands before another element is not the last."""
     found: set[n.Cond] = set()
     todo = list(given)
     while todo:

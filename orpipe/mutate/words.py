@@ -1,8 +1,8 @@
 """Sentences about a fault, from the model's own words.
 
-Declarations say what they mean in noun phrases ("cost of keeping a depot open"), binaries as "1 if depot i is open", rows in
-a clause ("only open depots ship, up to capacity").  These helpers put them where any phrase of that kind is grammatical:
-after "says that", in parentheses, or behind an article.  Algebra is plain text between backticks.
+Declarations say what they mean in noun phrases ("cost of keeping a depot open"), binaries as "1 if depot i is open",
+rows in a clause ("only open depots ship, up to capacity").  These helpers put them where any phrase of that kind is
+grammatical: after "says that", in parentheses, or behind an article.  Algebra is plain text between backticks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from orpipe.mutate.part import Part, Piece
 from orpipe.mutate.places import is_negative
 
 _NO_ARTICLE = {
-    "the", "a", "an", "each", "every", "all", "any", "both", "no", "one", "this", "that", "these", "those", "its", "their",
-    "what", "how", "whether", "which", "who", "when", "where",
+    "the", "a", "an", "each", "every", "all", "any", "both", "no", "one", "this", "that", "these", "those", "its",
+    "their", "what", "how", "whether", "which", "who", "when", "where",
 }
 
 
@@ -26,7 +26,7 @@ _NO_ARTICLE = {
 class Account:
     """A fault told to a learner, each field one or more full sentences.
 
-    fault: which piece is wrong, what it does and what it should do; why: what follows from it; repair: what to write instead.
+    fault: which piece is wrong, what it does and what it should do; why: what follows from it; repair: what to write.
     """
 
     fault: str
@@ -47,16 +47,22 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
+def _lowered(text: str) -> str:
+    """A small first letter, unless the first word is an abbreviation."""
+    head = text.split(" ")[0]
+    return text if len(head) > 1 and not head[1:].islower() else text[:1].lower() + text[1:]
+
+
 @dataclass(frozen=True)
 class Words:
-    """Phrases of one (right) model.  names: algebra in code names (ship[i,j], depots) instead of letters (x[i,j], I)."""
+    """Phrases of one (right) model.  names: algebra in code names (ship[i,j], depots), not in letters (x[i,j], I)."""
 
     model: n.Model
     names: bool = False
 
     # -- plain words
     def fill(self, text: str) -> str:
-        """`text` without a final period; {I} and {I_s}, where a scenario has left them, become the noun and plural of I."""
+        """`text` without a final period; {I} and {I_s}, where no scenario has filled them, give noun and plural."""
         def noun(match: re.Match[str]) -> str:
             symbol, plural = match[1].removesuffix("_s"), match[1].endswith("_s")
             decl = self.model.set_by.get(symbol) or self.model.set_by.get(match[1])
@@ -70,7 +76,7 @@ class Words:
         first = text.split(" ")[0].lower() if text else ""
         if re.match(r"[01]\b", first):
             return f"the indicator that is {text}"
-        return text if first in _NO_ARTICLE else f"the {text[:1].lower()}{text[1:]}" if text[1:2].islower() else f"the {text}"
+        return text if first in _NO_ARTICLE else f"the {_lowered(text)}"
 
     def noun(self, symbol: str) -> str:
         return self.model.set_by[symbol].noun
@@ -80,9 +86,7 @@ class Words:
 
     def because(self, row: n.Row) -> str:
         """What the row says, to follow "that"."""
-        text = self.fill(row.because)
-        head = text.split(" ")[0]
-        return text if head.isupper() or not head[1:].islower() and len(head) > 1 else text[:1].lower() + text[1:]
+        return _lowered(self.fill(row.because))
 
     @staticmethod
     def series(phrases: Iterable[str]) -> str:
@@ -117,16 +121,17 @@ class Words:
 
         match node:
             case n.Row():
-                return replace(node, forall=tuple(map(index, node.forall)), where=deep(node.where), left=deep(node.left),
-                               right=deep(node.right))
+                return replace(node, forall=tuple(map(index, node.forall)), where=deep(node.where),
+                               left=deep(node.left), right=deep(node.right))
             case n.Term():
                 return replace(node, expr=deep(node.expr))
             case n.VarDecl():
-                return replace(node, symbol=node.name, indices=tuple(map(index, node.indices)), lower=deep(node.lower),
-                               upper=deep(node.upper), domain=m.set_by[node.domain].name if node.domain else None)
+                domain = m.set_by[node.domain].name if node.domain else None
+                return replace(node, symbol=node.name, indices=tuple(map(index, node.indices)), domain=domain,
+                               lower=deep(node.lower), upper=deep(node.upper))
         return deep(node)
 
-    def ex(self, e: n.Expr | n.Cond | n.Index | n.Ref | None) -> str:
+    def ex(self, e: n.Expr | n.Cond | n.Index | n.Ref) -> str:
         if isinstance(e, n.Index):
             return f"`{e.name}`"
         if isinstance(e, n.Ref):

@@ -3,6 +3,9 @@
     {{ picked("y", "{i}") }}                              labels of binaries at 1; left_out("y", "{i}") those at 0
     {{ amounts("x", "{i} sends {x:goods} to {j}") }}       one clause a nonzero entry
     {{ value("z", "hour") }}                               a scalar variable with its unit
+    {{ grouped("x", "i", "{i} sends", "{x:goods} to {j}") }}   nonzero entries gathered by an index
+    {{ tour("x") }}                                        the order of a round trip
+    {{ timetable("s", "j", "{j} on", "{k} at {s}") }}       all entries of a time variable, by an index, in time order
     {{ each(...) }}, {{ v(...) }}, {{ rows(...) }}          data, as in problem texts
 """
 
@@ -89,12 +92,32 @@ class _Solved:
             table.setdefault(key, (h, []))[1].append(text)
         return listing([f"{h} {listing(texts)}" for h, texts in table.values()], last, sep) or none
 
+    def tour(self, symbol: str, step: str = " - ") -> str:
+        """The places of a round trip in order, from the first element of the set back to it."""
+        follows = {key[0]: key[1] for key, v in self.solution.values[symbol].items() if v == 1}
+        here = start = next(iter(self.solution.values[symbol]))[0]
+        places = [str(start)]
+        while (here := follows[here]) != start:
+            places.append(str(here))
+        return step.join([*places, str(start)])
+
+    def timetable(self, symbol: str, by: str, head: str, item: str) -> str:
+        """All entries of a time variable gathered by one index and sorted by time within it."""
+        decl = self.instance.linear.var_by[symbol]
+        at = [k.name for k in decl.indices].index(by)
+        heads, items = (self.clauses(symbol, pattern, lambda v: True) for pattern in (head, item))
+        table: dict[object, tuple[str, list[tuple[Fraction, str]]]] = {}
+        for (key, time), h, text in zip(self.solution.values[symbol].items(), heads, items, strict=True):
+            table.setdefault(key[at], (h, []))[1].append((time, text))
+        return listing([f"{h} {listing([text for _, text in sorted(entries)])}" for h, entries in table.values()], "; ", "; ")
+
 
 def render_answer(instance: Instance, solution: Solution) -> str:
     """A paragraph that says the optimal decisions in the story's words (no objective value; the product states it)."""
     context, teller = shared_context(instance, "text")
     told = _Solved(teller, instance, solution)
-    context.update(picked=told.picked, left_out=told.left_out, amounts=told.amounts, value=told.value, grouped=told.grouped)
+    context.update(picked=told.picked, left_out=told.left_out, amounts=told.amounts, value=told.value, grouped=told.grouped,
+                   timetable=told.timetable, tour=told.tour)
     try:
         text = environment().get_template(f"nl/{instance.family.name}/answer.j2").render(context)
     except (jinja2.TemplateError, AttributeError) as error:

@@ -8,9 +8,22 @@ from typing import Any
 
 from orpipe.algebra import nodes as n
 from orpipe.render import files
-from orpipe.render.emit import Writer, tuple_text, unit_text
-from orpipe.render.emit_layout import BLANK, STEP, WIDTH, Doc, Line, Seq, Statement, bracket, comment, joined, seq
+from orpipe.render.emit_layout import (
+    BLANK,
+    STEP,
+    WIDTH,
+    Broken,
+    Doc,
+    Line,
+    Seq,
+    Statement,
+    bracket,
+    comment,
+    joined,
+    seq,
+)
 from orpipe.render.emit_names import identifier
+from orpipe.render.emit_writer import Writer, tuple_text, unit_text
 
 Data = Mapping[str, Any]
 
@@ -39,7 +52,8 @@ def preamble(w: Writer, data: Data, source: str, style: str) -> list[Statement]:
     if style == "script":
         return [*read, *(Statement(f'{_table(w, t, style)} = read_table("{t.file}")') for t in tables), BLANK]
     pairs: list[Doc] = [f'"{t.file.removesuffix(".csv")}": read_table("{t.file}")' for t in tables]
-    return [*read, Statement("def load_data():"), Statement(bracket("return {", joined(Seq((",", Line())), pairs), "}"), 1)]
+    items = Seq((joined(Seq((",", Line())), pairs), Broken(",")))
+    return [*read, Statement("def load_data():"), Statement(bracket("return {", items, "}"), 1)]
 
 
 def definitions(w: Writer, data: Data, source: str, style: str) -> list[Statement]:
@@ -62,7 +76,7 @@ def definitions(w: Writer, data: Data, source: str, style: str) -> list[Statemen
     out.append(BLANK)
     for p in model.params:
         if p not in late:
-            out += [*comment(p.meaning + unit_text(p.unit)), *make.param(p)]
+            out += [*make.about(p), *make.param(p)]
     conditions = [s for d in model.sets if d.derived for s in [*_set_comment(d), _derived(w, d)]]
     helpers = _helpers(w)
     if helpers:
@@ -70,7 +84,7 @@ def definitions(w: Writer, data: Data, source: str, style: str) -> list[Statemen
     if conditions:
         out += [BLANK, *conditions]
     for p in late:
-        out += comment(p.meaning + unit_text(p.unit)) + make.param(p)
+        out += [*make.about(p), *make.param(p)]
     return out[:-1] if out[-1] is BLANK else out
 
 
@@ -90,7 +104,8 @@ def _helpers(w: Writer) -> list[Statement]:
         name = w.names.sets[symbol]
         if shift is None:
             element = w.names.element(symbol)
-            out.append(Statement(f"{w.names.position(symbol)} = {{{element}: k for k, {element} in enumerate({name})}}"))
+            table = w.names.position(symbol)
+            out.append(Statement(f"{table} = {{{element}: k for k, {element} in enumerate({name})}}"))
         elif shift < 0:
             out.append(Statement(f"{w.names.shifted(symbol, shift)} = dict(zip({name}[{-shift}:], {name}))"))
         else:
@@ -102,6 +117,9 @@ def _helpers(w: Writer) -> list[Statement]:
 @dataclass(frozen=True)
 class _Source:
     w: Writer
+
+    def about(self, p: n.ParamDecl) -> list[Statement]:
+        return comment(p.meaning + unit_text(p.unit))
 
     def labels(self, s: n.SetDecl) -> list[Statement]:
         raise NotImplementedError
@@ -129,6 +147,11 @@ class _Inline(_Source):
 
 @dataclass(frozen=True)
 class _Unpack(_Source):
+    """From DATA, where each parameter stands under its meaning already."""
+
+    def about(self, p: n.ParamDecl) -> list[Statement]:
+        return []
+
     def labels(self, s: n.SetDecl) -> list[Statement]:
         return [Statement(f'{self.w.names.sets[s.symbol]} = data["{s.name}"]')]
 
@@ -140,7 +163,10 @@ class _Unpack(_Source):
 
 
 @dataclass(frozen=True)
-class _Json(_Unpack):
+class _Json(_Source):
+    def labels(self, s: n.SetDecl) -> list[Statement]:
+        return [Statement(f'{self.w.names.sets[s.symbol]} = data["{s.name}"]')]
+
     def tuples(self, s: n.SetDecl) -> list[Statement]:
         return [_assign(self.w.names.sets[s.symbol], "[", self.key(s.symbol), f'for record in data["{s.name}"]', "]")]
 
@@ -151,11 +177,13 @@ class _Json(_Unpack):
         w, name = self.w, self.w.names.params[p.symbol]
         domain = w.model.set_by[p.domain] if p.domain else None
         if domain is not None and not domain.derived:
-            return [_assign(name, "{", f'{self.key(domain.symbol)}: record["{p.name}"]', f'for record in data["{domain.name}"]', "}")]
+            entry = f'{self.key(domain.symbol)}: record["{p.name}"]'
+            return [_assign(name, "{", entry, f'for record in data["{domain.name}"]', "}")]
         numbered = [w.model.set_by[k.set].numbered for k in p.indices]
         if len(p.indices) <= 1 and not any(numbered):
-            return super().param(p)
-        path = "".join(f"[str({w.letter(k)})]" if whole else f"[{w.letter(k)}]" for k, whole in zip(p.indices, numbered, strict=True))
+            return [Statement(f'{name} = data["{p.name}"]')]
+        letters = [w.letter(k) for k in p.indices]
+        path = "".join(f"[str({x})]" if whole else f"[{x}]" for x, whole in zip(letters, numbered, strict=True))
         body = w.generator(f'{w.key(p.indices)}: data["{p.name}"]{path}', w.loops(p.indices, w.membership(p)))
         return [Statement(bracket(f"{name} = {{", body, "}"))]
 
@@ -170,7 +198,8 @@ class _Csv(_Source):
 
     def key(self, table: files.Table) -> str:
         numbered = [self.w.model.set_by[k.set].numbered for k in table.indices]
-        return tuple_text([f'int(row["{k}"])' if whole else f'row["{k}"]' for k, whole in zip(table.keys, numbered, strict=True)])
+        pairs = zip(table.keys, numbered, strict=True)
+        return tuple_text([f'int(row["{k}"])' if whole else f'row["{k}"]' for k, whole in pairs])
 
     def labels(self, s: n.SetDecl) -> list[Statement]:
         table, rows = self.table(lambda t: t.set == s.symbol)
@@ -183,8 +212,8 @@ class _Csv(_Source):
         table, rows = self.table(lambda t: p in t.params)
         name, convert = self.w.names.params[p.symbol], "int" if p.integer else "float"
         if not p.indices:
-            first = [] if p is not table.params[0] else [Statement(f'scalars = {{row["name"]: row["value"] for row in {rows}}}')]
-            return [*first, Statement(f'{name} = {convert}(scalars["{p.name}"])')]
+            read = Statement(f'scalars = {{row["name"]: row["value"] for row in {rows}}}')
+            return [*([read] if p is table.params[0] else []), Statement(f'{name} = {convert}(scalars["{p.name}"])')]
         return [_assign(name, "{", f'{self.key(table)}: {convert}(row["{p.name}"])', f"for row in {rows}", "}")]
 
 
@@ -262,5 +291,6 @@ def _whole_literal(w: Writer, data: Data) -> list[Statement]:
         if not s.derived:
             out += _lines(f'"{s.name}": ', _set_literal(w.model, data, s), ",", 1)
     for p in w.model.params:
-        out += comment(p.meaning + unit_text(p.unit), 1) + _lines(f'"{p.name}": ', _param_literal(w.model, data, p), ",", 1)
+        out += comment(p.meaning + unit_text(p.unit), 1)
+        out += _lines(f'"{p.name}": ', _param_literal(w.model, data, p), ",", 1)
     return [*out, Statement("}")]

@@ -88,7 +88,8 @@ def indented(statements: Iterable[Statement], by: int = 1) -> list[Statement]:
 def comment(text: str, level: int = 0) -> list[Statement]:
     """A comment over as many lines as it takes; nothing for an empty text."""
     width = WIDTH - 2 - level * len(STEP)
-    return [Statement("# " + line, level) for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)]
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return [Statement("# " + line, level) for line in lines]
 
 
 BLANK = Statement("")

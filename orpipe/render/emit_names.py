@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from orpipe.algebra import nodes as n
 
 # every name that some program of ours binds for itself, whatever the dialect and style
-_OURS = ("data", "record", "row", "file", "json", "csv", "math", "model", "solver", "result", "status", "build_model", "solve", "load_data",
-         "read_table", "scalars", "parameters", "DATA")
+_OURS = ("data", "record", "row", "file", "json", "csv", "math", "model", "solver", "result", "status", "build_model",
+         "solve", "load_data", "read_table", "scalars", "parameters", "DATA")
 _RESERVED = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *_OURS)) - {"_"}
 
 
@@ -37,13 +37,14 @@ class Names:
 
     on_model: the variables are attributes of the model object (`model.ship`), where `attributes` are not free."""
 
-    def __init__(self, model: n.Model, reserved: frozenset[str], on_model: bool = False, attributes: frozenset[str] = frozenset()):
+    def __init__(self, model: n.Model, reserved: frozenset[str], on_model: bool, attributes: frozenset[str]):
         self._taken = set(_RESERVED | reserved)
         self.letters = {letter: self._take(letter) for letter in sorted({k.name for k in _indices(model)})}
         self.sets = {s.symbol: self._take(s.name) for s in model.sets}
         self.params = {p.symbol: self._take(p.name) for p in model.params}
         self._attributes = set(attributes | {"objective"} | frozenset(keyword.kwlist))
-        self.variables = {v.symbol: "model." + self._attribute(v.name) if on_model else self._take(v.name) for v in model.variables}
+        self.variables = {
+            v.symbol: "model." + self._attribute(v.name) if on_model else self._take(v.name) for v in model.variables}
         self.rows = {r.name: self._attribute(r.name, "_row") for r in model.rows}
         self.terms = {t.name: self._take(t.name) for t in model.objective.terms}
         stems = {s.symbol: identifier(s.noun) for s in model.sets}
@@ -82,8 +83,10 @@ class Names:
 def _indices(model: n.Model) -> Iterator[n.Index]:
     for s in model.sets:
         yield from s.over
-    for d in (*model.params, *model.variables):
-        yield from d.indices
+    for p in model.params:
+        yield from p.indices
+    for v in model.variables:
+        yield from v.indices
     for r in model.rows:
         yield from r.forall
     for root in expressions(model):

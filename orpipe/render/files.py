@@ -18,7 +18,8 @@ data.json, keyed by code names of sets and parameters:
 Sets derived by a condition are not stored; a parameter on such a set is nested objects of the labels it has.
 
 csv: scalars.csv (name, value); one table a set (its labels in order, then the parameters indexed by it alone); one long
-table for each combination of sets that parameters share (depots_bakeries.csv: depot, bakery, carriage); one a tuple set.
+table for each combination of sets that parameters share (depots_bakeries.csv: depot, bakery, carriage); one table a
+tuple set.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ from orpipe.render.emit_names import identifier, unused
 Data = Mapping[str, Any]
 Label = str | int
 JSON_FILE, SCALARS_FILE = "data.json", "scalars.csv"
-_DIRECTED = frozenset("arc edge link lane road leg route pipe pipeline line connection flight track street corridor move transfer".split())
 
 
 @dataclass(frozen=True, slots=True)
 class FileDescription:
     """One key of data.json (nested ones written arcs[].cost) or one column of a csv file (one name in scalars.csv).
 
-    symbol: the set or parameter it belongs to.  meaning and unit as the model has them; unit "1" is a plain number."""
+    symbol: the set or parameter it belongs to.  meaning and unit as the model has them; unit "1" or "" is a plain
+    number.  rows: what a row of the csv file is."""
 
     file: str
     key: str
@@ -53,6 +54,7 @@ class FileDescription:
     shape: str
     meaning: str
     unit: str = ""
+    rows: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A csv file: key columns, then one column a parameter.  `set` is the set whose elements its rows list, "" for a long
-    table or the scalars."""
+    """A csv file: key columns, then one column a parameter.  `set` is the set whose elements its rows list, "" for a
+    long table or the scalars."""
 
     file: str
     set: str
@@ -82,7 +84,8 @@ def labels(model: n.Model, data: Data, symbol: str) -> list[Label]:
 
 def tuples(model: n.Model, data: Data, symbol: str) -> list[tuple[Label, ...]]:
     numbered = [model.set_by[k.set].numbered for k in model.set_by[symbol].over]
-    return [tuple(int(x) if whole else str(x) for x, whole in zip(item, numbered, strict=True)) for item in data[symbol]]
+    return [tuple(int(x) if whole else str(x) for x, whole in zip(item, numbered, strict=True))
+            for item in data[symbol]]
 
 
 def entries(model: n.Model, data: Data, p: n.ParamDecl) -> list[Entry]:
@@ -123,20 +126,18 @@ def on_domain(model: n.Model, symbol: str) -> tuple[n.ParamDecl, ...]:
 
 
 def component_keys(model: n.Model, symbol: str) -> tuple[str, ...]:
-    """Keys of the components of a tuple in records and tables: nouns of their sets; from/to for arcs; first_/second_
-    for other tuples of one set.  Unique, and unlike the parameters on the tuple set."""
-    s = model.set_by[symbol]
-    return _keys(model, s.over, {p.name for p in on_domain(model, symbol)}, bool(_DIRECTED & set(s.noun.lower().split())))
+    """Keys of the components of a tuple in records and tables: the nouns of their sets; from and to for a pair over one
+    set.  Unique, and unlike the parameters on the tuple set."""
+    return _keys(model, model.set_by[symbol].over, {p.name for p in on_domain(model, symbol)})
 
 
-def _keys(model: n.Model, indices: tuple[n.Index, ...], taken: set[str], directed: bool = False) -> tuple[str, ...]:
-    nouns = [identifier(model.set_by[k.set].noun) for k in indices]
-    if directed and len(nouns) == 2 and nouns[0] == nouns[1]:
-        nouns = ["from", "to"]
+def _keys(model: n.Model, indices: tuple[n.Index, ...], taken: set[str]) -> tuple[str, ...]:
+    sets = [k.set for k in indices]
     keys: list[str] = []
-    for k, noun in enumerate(nouns):
-        rank = ("first", "second", "third", "fourth")[nouns[:k].count(noun)] if nouns.count(noun) > 1 and nouns[:k].count(noun) < 4 else ""
-        keys.append(unused(f"{rank}_{noun}" if rank else noun, {*taken, *keys}))
+    for at, k in enumerate(indices):
+        noun = identifier(model.set_by[k.set].noun)
+        key = noun if sets.count(k.set) == 1 else ("from", "to")[at] if len(sets) == 2 else f"{noun}_{k.name}"
+        keys.append(unused(key, {*taken, *keys}))
     return tuple(keys)
 
 
@@ -145,7 +146,8 @@ def tables(model: n.Model) -> tuple[Table, ...]:
     out: list[Table] = []
     names = {SCALARS_FILE}
 
-    def add(name: str, symbol: str, keys: tuple[str, ...], indices: tuple[n.Index, ...], params: tuple[n.ParamDecl, ...]) -> None:
+    def add(name: str, symbol: str, keys: tuple[str, ...], indices: tuple[n.Index, ...],
+            params: tuple[n.ParamDecl, ...]) -> None:
         file = unused(name, {f.removesuffix(".csv") for f in names}) + ".csv"
         names.add(file)
         out.append(Table(file, symbol, keys, indices, params))
@@ -169,7 +171,8 @@ def tables(model: n.Model) -> tuple[Table, ...]:
             add(s.name, s.symbol, component_keys(model, s.symbol), s.over, on_domain(model, s.symbol))
     for symbols, group in long.items():
         domain = model.set_by[symbols[0]] if group[0].domain else None
-        keys = component_keys(model, domain.symbol) if domain else _keys(model, group[0].indices, {p.name for p in group})
+        taken = {p.name for p in group}
+        keys = component_keys(model, domain.symbol) if domain else _keys(model, group[0].indices, taken)
         add("_".join(model.set_by[x].name for x in symbols), "", keys, group[0].indices, tuple(group))
     return tuple(out)
 
@@ -212,7 +215,8 @@ def _object(node: Any, indent: str) -> str:
     if not any(isinstance(v, dict) for v in node.values()):
         return "{" + ", ".join(f"{_quoted(str(k))}: {number(v)}" for k, v in node.items()) + "}"
     deeper = indent + "  "
-    return "{\n" + ",\n".join(f"{deeper}{_quoted(str(k))}: {_object(v, deeper)}" for k, v in node.items()) + f"\n{indent}}}"
+    rows = (f"{deeper}{_quoted(str(k))}: {_object(v, deeper)}" for k, v in node.items())
+    return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
 
 
 def data_csv(model: n.Model, data: Data) -> dict[str, str]:
@@ -249,59 +253,74 @@ def schema(model: n.Model, kind: Literal["json", "csv"]) -> list[FileDescription
     raise NotFound.among("kind of data file", kind, ("json", "csv"))
 
 
+def schema_text(model: n.Model, data: Data, kind: Literal["json", "csv"]) -> str:
+    """The schema as Markdown lists, one a file.  `data` stands for likeness with tables_text and is not read: no value
+    may show."""
+    files: dict[str, list[FileDescription]] = {}
+    for d in schema(model, kind):
+        files.setdefault(d.file, []).append(d)
+    blocks = []
+    for file, found in files.items():
+        head = f"`{file}` holds one object with these keys:" if kind == "json" else f"`{file}`, {found[0].rows}:"
+        lines = [f"- `{d.key}`: {d.meaning}{'' if d.unit in ('', '1') else f' ({d.unit})'}; {d.shape}" for d in found]
+        blocks.append("\n".join([head, "", *lines]))
+    return "\n\n".join(blocks)
+
+
 def _json_schema(model: n.Model) -> Iterator[FileDescription]:
+    def told(key: str, symbol: str, shape: str, meaning: str, unit: str = "") -> FileDescription:
+        return FileDescription(JSON_FILE, key, symbol, shape, meaning, unit)
+
     for s in model.sets:
         if s.derived:
             continue
         if not s.over:
-            shape = f"list of the numbers 1, 2, ... up to the last {s.noun}" if s.numbered else f"list of {s.noun} names"
-            yield FileDescription(JSON_FILE, s.name, s.symbol, shape + (", in order" if s.ordered and not s.numbered else ""), f"the {s.plural}")
+            order = ", in order" if s.ordered and not s.numbered else ""
+            shape = f"list of {s.noun} numbers 1, 2, ..." if s.numbered else f"list of {s.noun} names"
+            yield told(s.name, s.symbol, shape + order, f"the {s.plural}")
             continue
-        yield FileDescription(JSON_FILE, s.name, s.symbol, f"list of objects, one per {s.noun}", f"the {s.plural}")
+        yield told(s.name, s.symbol, f"list of objects, one per {s.noun}, with the keys that follow", f"the {s.plural}")
         for key, index in zip(component_keys(model, s.symbol), s.over, strict=True):
-            yield _component(model, s, JSON_FILE, f"{s.name}[].{key}", key, index, f"in each object of {s.name}")
+            yield told(f"{s.name}[].{key}", s.symbol, _label_kind(model, index), _component(model, key, index))
         for p in on_domain(model, s.symbol):
-            yield FileDescription(JSON_FILE, f"{s.name}[].{p.name}", p.symbol, f"{_kind(p)} in each object of {s.name}", p.meaning, p.unit)
+            yield told(f"{s.name}[].{p.name}", p.symbol, _kind(p), p.meaning, p.unit)
     for p in model.params:
         if p.domain and not model.set_by[p.domain].derived:
             continue
         nouns = [model.set_by[k.set].noun for k in p.indices]
-        if not nouns:
-            shape = _kind(p)
-        elif len(nouns) == 1:
-            shape = f"object with one {_kind(p)} per {nouns[0]}"
-        else:
-            of = ", ".join(f"per {x}" for x in nouns[:-1])
-            shape = f"nested object: {of}, an object with one {_kind(p)} per {nouns[-1]}"
+        shape = _kind(p)
+        if nouns:
+            shape = "".join(f"for each {noun} " for noun in nouns[:-1]) + f"an object with one {shape} per {nouns[-1]}"
+            shape = ("object: " if nouns[1:] else "") + shape.removeprefix("an " if not nouns[1:] else "")
         if p.domain:
-            shape += f" (only for each {model.set_by[p.domain].noun})"
-        yield FileDescription(JSON_FILE, p.name, p.symbol, shape, p.meaning, p.unit)
+            shape += f", only for each {model.set_by[p.domain].noun}"
+        yield told(p.name, p.symbol, shape, p.meaning, p.unit)
 
 
 def _table_schema(model: n.Model, table: Table) -> Iterator[FileDescription]:
     if table.file == SCALARS_FILE:
+        rows = "with the columns name and value, has the rows"
         for p in table.params:
-            yield FileDescription(table.file, p.name, p.symbol, f"{_kind(p)} in column value, on the row with this name", p.meaning, p.unit)
+            yield FileDescription(table.file, p.name, p.symbol, _kind(p), p.meaning, p.unit, rows)
         return
-    s = model.set_by[table.set] if table.set else model.set_by[table.params[0].domain] if table.params[0].domain else None
-    per = s.noun if s else " and ".join(model.set_by[k.set].noun for k in table.indices)
+    domain = table.set or table.params[0].domain
+    nouns = [model.set_by[domain].noun] if domain else [model.set_by[k.set].noun for k in table.indices]
+    rows = f"one row per {' and '.join(nouns)}, has the columns"
     for key, index in zip(table.keys, table.indices, strict=True):
-        if s is not None and not s.over:
-            shape = "1, 2, ... in order" if s.numbered else "name, in order" if s.ordered else "name"
-            yield FileDescription(table.file, key, s.symbol, f"{shape}, one row per {per}", f"the {s.plural}")
-        elif s is not None:
-            yield _component(model, s, table.file, key, key, index, f"one row per {per}")
-        else:
-            yield FileDescription(table.file, key, index.set, f"name, one row per {per}", f"the {model.set_by[index.set].noun}")
+        s = model.set_by[index.set]
+        shape = _label_kind(model, index) + (", in order" if s.ordered and table.set == s.symbol else "")
+        yield FileDescription(table.file, key, domain or s.symbol, shape, _component(model, key, index), "", rows)
     for p in table.params:
-        yield FileDescription(table.file, p.name, p.symbol, f"{_kind(p)}, one row per {per}", p.meaning, p.unit)
+        yield FileDescription(table.file, p.name, p.symbol, _kind(p), p.meaning, p.unit, rows)
 
 
-def _component(model: n.Model, s: n.SetDecl, file: str, key: str, short: str, index: n.Index, where: str) -> FileDescription:
-    part = model.set_by[index.set]
-    meaning = {"from": f"the {part.noun} it starts from", "to": f"the {part.noun} it leads to"}.get(short, f"the {part.noun} ({short})")
-    return FileDescription(file, key, s.symbol, f"{'number' if part.numbered else 'name'} of a {part.noun}, {where}",
-                           meaning if short != identifier(part.noun) else f"the {part.noun}")
+def _component(model: n.Model, key: str, index: n.Index) -> str:
+    noun = model.set_by[index.set].noun
+    return f"{key.rstrip('_')} which {noun}" if key.rstrip("_") in ("from", "to") else f"the {noun}"
+
+
+def _label_kind(model: n.Model, index: n.Index) -> str:
+    return "number 1, 2, ..." if model.set_by[index.set].numbered else "name"
 
 
 def _kind(p: n.ParamDecl) -> str:

@@ -8,6 +8,7 @@ facts.j2 states every datum:
     {{ v("B", "money") }}                              a scalar with its unit: 120 EUR
     {{ each("I", "{i} can dispatch {q:goods} a day") }}  one clause an element (or tuple), with any parameters over it
     {{ rows("c", "from {i} it costs", "{c} EUR to {j}", "{c} to {j}") }}   a two-index parameter row by row
+    {{ rows("A", "{i} covers", "{j}") }}               a tuple set row by row
 What was stated is recorded while rendering; `Problem text` is complete when nothing of the model is missing.
 """
 
@@ -159,13 +160,21 @@ class Teller:
         return listing(clauses, last, sep)
 
     def rows(self, symbol: str, head: str, first: str, rest: str = "", sep: str = "; ", last: str = "; ", inner: str = " and ") -> str:
-        """A two-index parameter, row by row: head, then `first` for its first entry and `rest` for the others."""
-        p = self.model.param_by[symbol]
+        """A two-index parameter, or a tuple set, row by row: head, then `first` for the first entry and `rest` for the others;
+        the clauses may name any parameter over the same indices."""
+        decl = self.model.param_by.get(symbol) or self.model.set_by[symbol]
+        if isinstance(decl, SetDecl):
+            indices, domain, filled = decl.over, symbol, [p.symbol for p in self.model.params if self._over(p, decl)]
+        else:
+            sets = [k.set for k in decl.indices]
+            indices, domain = decl.indices, decl.domain
+            filled = [p.symbol for p in self.model.params if p.domain == domain and [k.set for k in p.indices] == sets]
         lines: dict[str, list[str]] = {}
-        for key in tuples_of(self.model, self.arrays, p.indices, p.domain):
-            at = dict(zip((k.name for k in p.indices), map(str, key), strict=True))
+        for key in tuples_of(self.model, self.arrays, indices, domain):
+            at = dict(zip((k.name for k in indices), map(str, key), strict=True))
             own = lines.setdefault(self.values(head, at, {}), [])
-            own.append(self.values(rest if rest and own else first, at, {symbol: key}))
+            own.append(self.values(rest if rest and own else first, at, dict.fromkeys(filled, key)))
+        self.stated.update({symbol} & self.model.set_by.keys())
         return listing([f"{h} {listing(cells, inner)}" for h, cells in lines.items()], last, sep)
 
     def keys_like(self, decl: Any, key: tuple) -> dict[str, tuple]:

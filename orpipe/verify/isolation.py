@@ -8,8 +8,8 @@
     landlock                reads the interpreter and the libraries, writes the work folder, nothing else
     seccomp                 no sockets, processes, signals, tracing (see seccomp.py)
 
-A layer that the kernel lacks is left out of the plan; a layer of the plan that fails in a run is the sandbox's fault and the
-program does not start.
+A layer that the kernel lacks is left out of the plan; a layer of the plan that fails in a run is the sandbox's fault
+and the program does not start.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def fork_into_pid_namespace(own: int) -> int:
     return pid
 
 
-# ------------------------------------------------------------------------------------------------------- the forked child
+# --------------------------------------------------------------------------------------------------- the forked child
 
 
 def enter(names: Iterable[str], box: Box) -> None:
@@ -182,8 +182,7 @@ def _limits(box: Box) -> None:
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        # The soft processor limit can be caught as a signal, the hard one a second later cannot.
-        resource.setrlimit(kind, (limit, limit + 1 if kind == resource.RLIMIT_CPU and limit < hard % (1 << 63) else limit))
+        resource.setrlimit(kind, (limit, limit))
 
 
 def _capabilities(_: Box) -> None:
@@ -204,8 +203,8 @@ def _landlock(box: Box) -> None:
     # then TCP bind and connect (ABI 4), abstract sockets and signals (ABI 6)
     rules = struct.pack("QQQ", every, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ruleset = check(libc.syscall(_LL_CREATE, ctypes.create_string_buffer(rules), ctypes.c_size_t(size), ctypes.c_uint(0)),
-                    "landlock rules")
+    attributes = ctypes.create_string_buffer(rules)
+    ruleset = check(libc.syscall(_LL_CREATE, attributes, ctypes.c_size_t(size), ctypes.c_uint(0)), "landlock rules")
     look, write = _READ_FILE | _READ_DIR, _READ_FILE | _WRITE_FILE
     for path, access in (*((p, look) for p in box.read), ("/dev/null", write), (box.work, every & ~1)):
         try:
@@ -232,13 +231,14 @@ _LOCKS: Mapping[str, Callable[[Box], None]] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------------- for doctor
+# --------------------------------------------------------------------------------------------------------- for doctor
 
 
 def available_layers() -> tuple[Layer, ...]:
     """Which layers this machine offers to this user, tried out in a fresh interpreter (about 0.1 s)."""
     root = str(Path(__file__).resolve().parents[2])
-    code = (f"import sys; sys.path.insert(0, {root!r}); import json, tempfile; from orpipe.verify import isolation as i\n"
+    code = (f"import sys; sys.path.insert(0, {root!r})\n"
+            "import json, tempfile; from orpipe.verify import isolation as i\n"
             "with tempfile.TemporaryDirectory() as d:\n"
             "    user = i.become_root_inside(); print(json.dumps({'user': user, **i.plan(d, ('/usr',))}))")
     done = subprocess.run([sys.executable, "-s", "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -6,7 +6,7 @@ import ctypes
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)
-libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)  # a wrapper of 64-bit registers: pointers pass as numbers too
+libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)  # pointers pass as numbers
 
 
 def check(result: int, what: str) -> int:

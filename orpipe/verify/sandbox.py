@@ -1,8 +1,8 @@
 """Running programs: a Pool of confined child processes that tells what became of each program and which model it built.
 
-A Pool starts, when first needed, one warm parent per library (zygote.py), in an interpreter of its own: never a fork of this
-process, whose threads and solvers would not survive it.  Each program runs in a forked child with an empty environment, a
-work folder that holds only the files given, and every layer of isolation.py that the machine offers.
+A Pool starts, when first needed, one warm parent per library (zygote.py), in an interpreter of its own: never a fork
+of this process, whose threads and solvers would not survive it.  Each program runs in a forked child with an empty
+environment, a work folder that holds only the files given, and every layer of isolation.py that the machine offers.
 
 Nothing that a program prints decides anything here: callers judge the captured model.
 """
@@ -30,9 +30,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from orpipe.errors import ParseError, UsageError
+from orpipe.errors import NotFound, ParseError, UsageError
 from orpipe.verify.capture import Captured, announced, discover
-from orpipe.verify.isolation import Layer, available_layers
+from orpipe.verify.isolation import WHAT, Layer, available_layers
 from orpipe.verify.zygote import Frames, pack
 
 __all__ = ["Job", "Layer", "Limits", "Outcome", "Pool", "Run", "available_layers"]
@@ -45,7 +45,9 @@ _START_SECONDS, _GRACE_SECONDS = 120.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """seconds: wall clock; the rest in bytes.  memory: address space; disk: work folder; output: stdout and stderr each."""
+    """seconds: wall clock; the rest in bytes.  memory: address space; disk: work folder; output: stdout and stderr
+    each.
+    """
 
     seconds: float = 20.0
     memory: int = 2048 * _MIB
@@ -94,13 +96,17 @@ class Run:
 class Pool:
     """At most `workers` programs at a time.  Use as a context manager, or let it end with the process.
 
-    May be made in several processes, and a Pool inherited through a fork starts anew in the child.
+    May be made in several processes, and a Pool inherited through a fork starts anew in the child.  `without` leaves
+    out layers by name, to see how a weaker kernel fares.
     """
 
-    def __init__(self, workers: int = 1, limits: Limits | None = None) -> None:
+    def __init__(self, workers: int = 1, limits: Limits | None = None, without: Iterable[str] = ()) -> None:
         if workers < 1:
             raise UsageError(f"a pool needs at least one worker, not {workers}")
-        self.workers, self.limits = workers, limits or Limits()
+        self.workers, self.limits, self.without = workers, limits or Limits(), tuple(without)
+        for name in self.without:
+            if name not in WHAT:
+                raise NotFound.among("sandbox layer", name, WHAT)
         self._pump: _Pump | None = None
         self._lock = threading.Lock()
 
@@ -120,7 +126,7 @@ class Pool:
             self._pump, self._lock = None, threading.Lock()  # inherited: its thread and its locks stayed in the parent
         with self._lock:
             if self._pump is None or self._pump.closed:
-                self._pump = _Pump(self.workers)
+                self._pump = _Pump(self.workers, self.without)
                 weakref.finalize(self, self._pump.close)
             return self._pump.submit(job, job.limits or self.limits)
 
@@ -143,7 +149,7 @@ class Pool:
         self._pump = None
 
 
-# ------------------------------------------------------------------------------------------------------------ the machinery
+# ------------------------------------------------------------------------------------------------------ the machinery
 
 
 @dataclass(slots=True)
@@ -158,7 +164,7 @@ class _Task:
 class _Parent:
     """A warm parent as its owner sees it."""
 
-    def __init__(self, library: str) -> None:
+    def __init__(self, library: str, without: tuple[str, ...]) -> None:
         self.library = library
         self.base = tempfile.mkdtemp(prefix="orpipe-sandbox-")
         self.tasks: dict[int, _Task] = {}
@@ -169,14 +175,15 @@ class _Parent:
         self.socket, theirs = socket.socketpair()
         root = str(Path(__file__).resolve().parents[2])
         path = [root, *(p for p in sys.path if p and os.path.isabs(p) and p != root)]
-        code = f"import sys; sys.path[:] = {path!r}; from orpipe.verify.zygote import main; main(*{(theirs.fileno(), self.base, library)!r})"
-        env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
-        env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+        arguments = (theirs.fileno(), self.base, library, without)
+        code = f"import sys; sys.path[:] = {path!r}; from orpipe.verify.zygote import main; main(*{arguments!r})"
+        env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+        env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1",
+                "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
         with theirs, open(os.path.join(self.base, "log"), "wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-s", "-c", code], env=env, cwd=self.base, pass_fds=[theirs.fileno()], start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+                [sys.executable, "-s", "-c", code], env=env, cwd=self.base, pass_fds=[theirs.fileno()],
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
 
     def overdue(self, now: float) -> bool:
         """The parent itself hangs: the programs' own clocks are its business."""
@@ -203,8 +210,8 @@ class _Parent:
 class _Pump:
     """One thread that hands jobs to parents and answers to futures.  Holds no reference to its Pool."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers, self.pid, self.closed = workers, os.getpid(), False
+    def __init__(self, workers: int, without: tuple[str, ...]) -> None:
+        self.workers, self.without, self.pid, self.closed = workers, without, os.getpid(), False
         self._queue: deque[_Task] = deque()
         self._parents: dict[str, _Parent] = {}
         self._numbers = iter(range(1 << 62))
@@ -265,14 +272,13 @@ class _Pump:
             number = next(self._numbers)
             try:
                 if task.library not in self._parents:
-                    parent = self._parents[task.library] = _Parent(task.library)
+                    parent = self._parents[task.library] = _Parent(task.library, self.without)
                     self._selector.register(parent.socket, selectors.EVENT_READ, parent)
                 parent = self._parents[task.library]
                 task.sent = time.monotonic()
                 parent.tasks[number] = task
-                parent.socket.sendall(pack({
-                    "id": number, "program": task.job.program, "files": dict(task.job.files), "limits": asdict(task.limits),
-                }))
+                parent.socket.sendall(pack({"id": number, "program": task.job.program, "files": dict(task.job.files),
+                                            "limits": asdict(task.limits)}))
                 running += 1
             except OSError as error:
                 found = self._parents.get(task.library)
@@ -312,8 +318,8 @@ def _answer(task: _Task, run: Run) -> None:
 def _read_run(head: dict[str, Any], parts: list[bytes], parent: _Parent, limits: Limits) -> Run:
     stdout, stderr = (part.decode("utf-8", errors="replace") for part in parts[:2])
     model, unread, error = parts[2:]
-    common: dict[str, Any] = {"stdout": stdout, "stderr": stderr, "seconds": head["seconds"], "n_solves": head["solves"],
-                              "layers": parent.layers}
+    common: dict[str, Any] = {"stdout": stdout, "stderr": stderr, "seconds": head["seconds"],
+                              "n_solves": head["solves"], "layers": parent.layers}
     if parent.missing:
         return Run("sandbox", f"cannot be run here: {parent.missing[0]}; install it (orpipe doctor says how)", **common)
     if head["fault"]:

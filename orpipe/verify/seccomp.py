@@ -1,8 +1,8 @@
 """The system calls a judged program may not make, as a seccomp filter (classic BPF) for x86-64 and arm64.
 
-Denied with EPERM: sockets, starting a program or a process, signals, tracing and reading other processes, namespaces and
-mounts, kernel modules, bpf, io_uring, keys, clocks, System V and POSIX queues.  `clone` is allowed for threads only;
-`clone3` answers ENOSYS, so that the C library falls back on `clone`, whose flags a filter can read.
+Denied with EPERM: sockets, starting a program or a process, signals, tracing and reading other processes, namespaces
+and mounts, kernel modules, bpf, io_uring, keys, clocks, System V and POSIX queues.  `clone` is allowed for threads
+only; `clone3` answers ENOSYS, so that the C library falls back on `clone`, whose flags a filter can read.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Program(ctypes.Structure):
 def _compiled() -> tuple[_Program, ctypes.Array[ctypes.c_char]]:
     code = program(platform.machine())
     raw = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
-    return _Program(len(code), ctypes.cast(raw, ctypes.c_void_p).value), raw  # the buffer must live as long as the pointer
+    return _Program(len(code), ctypes.cast(raw, ctypes.c_void_p).value), raw  # the pointer needs the buffer alive
 
 
 def prepare() -> None:

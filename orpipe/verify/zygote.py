@@ -1,27 +1,24 @@
 """The warm parent: an interpreter that has imported one library and forks a confined child for each program.
 
-Started by sandbox.Pool in a fresh interpreter; speaks length-prefixed frames over one socket.  A frame is a JSON head and
-binary parts (`pack`, `Frames`).  It never solves anything itself: a solver's threads do not survive a fork.
+Started by sandbox.Pool in a fresh interpreter; speaks length-prefixed frames over one socket.  A frame is a JSON head
+and binary parts (`pack`, `Frames`):
 
     Pool -> zygote    {"id", "program", "files", "limits"}
-    zygote -> Pool    {"ready", "layers", "missing"} once; then per job {"id", "fault", "end", "status", "seconds", "cpu",
-                      "solves"}, parts: stdout, stderr, model, unread, exception
+    zygote -> Pool    {"ready", "layers", "missing"} once, then for each job
+                      {"id", "fault", "end", "status", "seconds", "cpu", "solves"}
+                      with the parts stdout, stderr, model, unread, exception
 
-In a child, the result pipe carries frames of kind (1 byte), length, payload: S the confinement stands, X it could not be
-made, C a captured model, U why one could not be taken, E the program's exception, D the end was reached.  What comes before
-S is ours; what comes after may be the program's, which is why it decides nothing but the program's own failure.
+It solves nothing but its library's rehearsal, with one thread: a solver's threads do not survive a fork.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import ctypes
 import gc
 import importlib
 import importlib.util
 import json
-import linecache
 import os
 import selectors
 import shutil
@@ -30,24 +27,18 @@ import socket
 import struct
 import sys
 import sysconfig
-import tempfile
-import threading
 import time
-import traceback
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from orpipe.verify import capture, isolation, seccomp
+from orpipe.verify.child import HIDDEN, RESULT, Child
 from orpipe.verify.kernel import libc
 
 _HEAD = struct.Struct("<II")  # length of the JSON head, length of everything after the head
-_RESULT = struct.Struct("<cI")
-_RESULT_LIMIT, _TEXT_LIMIT = 64 << 20, 20_000
-_PROGRAM = "program.py"
-_MIB = 1 << 20
+_RESULT_LIMIT = 64 << 20
 
 
 def pack(head: dict[str, Any], *parts: bytes) -> bytes:
@@ -77,7 +68,7 @@ class Frames:
             yield head, parts
 
 
-# ------------------------------------------------------------------------------------------------------------- the parent
+# --------------------------------------------------------------------------------------------------------- the parent
 
 
 @dataclass
@@ -177,7 +168,7 @@ class Zygote:
         gc.disable()
         pid = isolation.fork_into_pid_namespace(self.pid_namespace) if self.pid_namespace >= 0 else os.fork()
         if pid == 0:
-            _Child(job, box, self.layers, {name: pair[1] for name, pair in pairs.items()}).live()
+            Child(job, box, self.layers, {name: pair[1] for name, pair in pairs.items()}).live()
         pipes = {}
         for name, (read_end, write_end) in pairs.items():
             os.close(write_end)
@@ -216,19 +207,19 @@ class Zygote:
         del run.pipes[fd]
 
     def _results(self, run: _Run, buffer: bytearray) -> None:
-        while len(buffer) >= _RESULT.size:
-            kind, length = _RESULT.unpack_from(buffer)
+        while len(buffer) >= RESULT.size:
+            kind, length = RESULT.unpack_from(buffer)
             if length > _RESULT_LIMIT or kind not in b"SXCUED":
                 self._kill(run, "channel")
                 return
-            end = _RESULT.size + length
+            end = RESULT.size + length
             if len(buffer) < end:
                 return
             if b"S" not in run.frames or kind not in b"SX":
                 if kind in b"CU":  # the last solve counts, whichever way it went
                     run.frames.pop(b"U" if kind == b"C" else b"C", None)
                     run.solves += 1
-                run.frames[kind] = bytes(buffer[_RESULT.size:end])
+                run.frames[kind] = bytes(buffer[RESULT.size:end])
             del buffer[:end]
 
     def _kill(self, run: _Run, why: str) -> None:
@@ -288,135 +279,14 @@ def _force(function: Any, path: str, _: Any) -> None:
             function(path)
 
 
-# -------------------------------------------------------------------------------------------------------------- the child
-
-
-@dataclass
-class _Child:
-    """The forked process: confine, run the program, report.  Never returns."""
-
-    job: dict[str, Any]
-    box: isolation.Box
-    layers: set[str]
-    fds: dict[str, int]
-
-    def live(self) -> None:
-        code = 70
-        try:
-            code = self._live()
-        except BaseException:
-            # Whatever goes wrong here is told by the absence of S or D; the parent's loop must not go on in this process.
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-
-    def _live(self) -> int:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()
-        self._take_descriptors()
-        try:
-            isolation.enter(self.layers, self.box)
-            os.chdir(self.box.work)
-            self._write_files()
-            self._clean_interpreter()
-            isolation.lock(self.layers, self.box)
-        except BaseException as error:
-            self._send(b"X", f"confinement failed ({type(error).__name__}: {error})".encode())
-            return 70
-        capture.RECORDER.sink = self._send
-        self._send(b"S", b"")
-        self._program()
-        self._send(b"D", b"")
-        return 0
-
-    def _take_descriptors(self) -> None:
-        """0 reads nothing, 1 and 2 are the output pipes, 3 is the result pipe, and there are no others."""
-        spare = max(self.fds.values()) + 10
-        moved = [os.dup2(self.fds[name], spare + k) for k, name in enumerate(("stdout", "stderr", "result"))]
-        for target, fd in zip((1, 2, 3), moved, strict=True):
-            os.dup2(fd, target)
-        null = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(null, 0)
-        os.closerange(4, 4096)
-        sys.stdin = open(0, closefd=False)
-        sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-        sys.stderr = sys.__stderr__ = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False, buffering=1)
-
-    def _write_files(self) -> None:
-        for name, text in {**self.job["files"], _PROGRAM: self.job["program"]}.items():
-            path = Path(self.box.work, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="surrogatepass")
-
-    def _clean_interpreter(self) -> None:
-        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-        os.environ.clear()
-        work = self.box.work
-        os.environ.update(kept, HOME=work, TMPDIR=work, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-        tempfile.tempdir = None  # found anew, from TMPDIR
-        sys.argv = [_PROGRAM]
-        sys.path[:] = [work, *(p for p in sys.path if any(p == r or p.startswith(r + "/") for r in self.box.read))]
-        for name in _HIDDEN:
-            if sys.modules.get(name, 0) is None:
-                del sys.modules[name]
-        atexit._clear()
-        gc.enable()
-
-    def _send(self, kind: bytes, payload: bytes) -> None:
-        view = memoryview(_RESULT.pack(kind, len(payload)) + payload)
-        while view:
-            view = view[os.write(3, view):]
-
-    def _program(self) -> None:
-        """Run the text as __main__ and report its exception, if any."""
-        text = self.job["program"]
-        path = os.path.join(self.box.work, _PROGRAM)
-        main = types.ModuleType("__main__")
-        main.__dict__.update(__file__=path, __builtins__=__builtins__)
-        sys.modules["__main__"] = main
-        linecache.cache[_PROGRAM] = (len(text), None, text.splitlines(keepends=True), _PROGRAM)
-        try:
-            exec(compile(text, _PROGRAM, "exec"), main.__dict__)
-            for thread in threading.enumerate():
-                if thread is not threading.main_thread() and not thread.daemon:
-                    thread.join()
-        except SystemExit as error:
-            if error.code not in (None, 0):
-                self._report(error)
-        except BaseException as error:
-            self._report(error)
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):
-                stream.flush()
-        libc.fflush(ctypes.c_void_p())
-
-    def _report(self, error: BaseException) -> None:
-        """Send type, message and traceback, the latter from the program's first frame on."""
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename != _PROGRAM:
-            trace = trace.tb_next
-        try:
-            message = str(error)
-            lines = traceback.format_exception(type(error), error, trace)
-        except BaseException as second:
-            message, lines = f"its message cannot be made ({type(second).__name__})", []
-        report = {"type": type(error).__name__, "message": message[:_TEXT_LIMIT], "traceback": "".join(lines)[-_TEXT_LIMIT:],
-                  "memory": isinstance(error, MemoryError)}
-        self._send(b"E", json.dumps(report).encode())
-
-
-# ------------------------------------------------------------------------------------------------------------------ start
-
-# pandas takes pyarrow along where it is found; no program needs it here, and its thread and size would weigh on every fork.
-_HIDDEN = ("pyarrow",)
-
+# -------------------------------------------------------------------------------------------------------------- start
 
 def _readable(preload: tuple[str, ...]) -> tuple[str, ...]:
-    """What a program may read: the system's libraries, the interpreter and the installed packages; never a working copy."""
-    system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
-              "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"]
+    """What a program may read: the system's libraries, the interpreter and the installed packages; never a working
+    copy.
+    """
+    system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/random",
+              "/dev/zero", "/sys/devices/system/cpu", "/proc/cpuinfo", "/proc/meminfo"]
     python = [*sysconfig.get_paths().values(), os.path.join(sys.base_prefix, "lib"), os.path.join(sys.prefix, "lib")]
     installed = [p for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
     here = str(Path(__file__).resolve().parents[2])
@@ -427,8 +297,10 @@ def _readable(preload: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(p for p in dict.fromkeys([*system, *python, *installed]) if os.path.exists(p))
 
 
-def main(fd: int, base: str, name: str) -> None:
-    """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours."""
+def main(fd: int, base: str, name: str, without: tuple[str, ...]) -> None:
+    """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
+    `without` names layers to leave out.
+    """
     control = socket.socket(fileno=fd)
     library = capture.discover().get(name)
     preload = library.preload if library is not None else ()
@@ -438,10 +310,11 @@ def main(fd: int, base: str, name: str) -> None:
     read = _readable(preload)
     found = isolation.plan(work, read)
     layers = {layer for layer, reason in found.items() if not reason} | ({"user"} if user == "" else set())
+    layers -= set(without)
     if "seccomp" in layers:
         seccomp.prepare()
     capture.install()
-    for hidden in _HIDDEN:
+    for hidden in HIDDEN:
         sys.modules.setdefault(hidden, None)  # type: ignore[arg-type]
     missing = []
     for module in preload:

@@ -31,26 +31,28 @@ class SetCovering(Family):
         data={
             "I": ["Mill Lane", "Station Road", "Castle Street", "Park Avenue", "Bridge Street"],
             "J": ["Abbey", "Beacon", "Croft", "Dene", "Elms"],
-            "A": [["Mill Lane", "Abbey"], ["Mill Lane", "Beacon"], ["Mill Lane", "Croft"], ["Station Road", "Abbey"],
-                  ["Station Road", "Dene"], ["Castle Street", "Beacon"], ["Castle Street", "Dene"], ["Castle Street", "Elms"],
+            "A": [["Mill Lane", "Abbey"], ["Mill Lane", "Beacon"], ["Mill Lane", "Croft"],
+                  ["Station Road", "Abbey"], ["Station Road", "Dene"],
+                  ["Castle Street", "Beacon"], ["Castle Street", "Dene"], ["Castle Street", "Elms"],
                   ["Park Avenue", "Croft"], ["Park Avenue", "Elms"], ["Bridge Street", "Beacon"]],
             "f": {"Mill Lane": 250, "Station Road": 140, "Castle Street": 230, "Park Avenue": 150, "Bridge Street": 90},
         },
         optimum=380,
-        why="Abbey needs Mill Lane or Station Road. With Mill Lane (250), Dene and Elms remain: Castle Street covers both for 230, "
-            "Station Road with Park Avenue costs 290; so 480 at least. Without it, Station Road (140) is needed for Abbey and Park "
-            "Avenue (150) for Croft; they also cover Dene and Elms, and Beacon costs 90 by Bridge Street or 230 by Castle Street: 380.",
+        why="Abbey needs Mill Lane or Station Road. With Mill Lane (250), Dene and Elms remain: Castle Street "
+            "covers both for 230, Station Road with Park Avenue costs 290; so 480 at least. Without it, Station "
+            "Road (140) is needed for Abbey and Park Avenue (150) for Croft; they also cover Dene and Elms, and "
+            "Beacon costs 90 by Bridge Street or 230 by Castle Street: 140 + 150 + 90 = 380.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
         I, J = m.set("I", "option"), m.set("J", "element")
         i, j = I.index("i"), J.index("j")
         A = m.tuples("A", i, j, noun="covering pair")
-        f = m.param("f", i, name="cost", unit="money", meaning="cost of choosing the {I}")
-        y = m.var("y", i, name="choose", kind="binary", meaning="1 if {I} i is chosen, 0 otherwise")
-        m.minimize(choice=(sum_(i)(f[i] * y[i]), "cost of the chosen {I_s}"))
+        f = m.param("f", i, name="cost", unit="money", meaning="cost of {choosing} the {I}")
+        y = m.var("y", i, name="choose", kind="binary", meaning="1 if {I} i is {chosen}, 0 otherwise")
+        m.minimize(choice=(sum_(i)(f[i] * y[i]), "cost of the {I_s} that are {chosen}"))
         m.require("cover", sum_(i, where=A[i, j])(y[i]) >= 1, forall=(j,),
-                  because="every {J} is covered by at least one chosen {I}")
+                  because="every {J} is {reached} at least one {I} that is {chosen}")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
         I, J = names("I", size["options"]), names("J", size["elements"])
@@ -66,7 +68,7 @@ class SetCovering(Family):
 
 
 def _coverage(rng: Rng, options: int, elements: int, radius: int) -> list[Pair]:
-    """Pairs within the radius; and the nearest others, until every element has two options and every option two elements."""
+    """Pairs within the radius; and the nearest others, so that each element has two options, and the reverse."""
     here, there = plane(rng, options), plane(rng, elements)
     far = {(i, j): distance(a, b) for i, a in enumerate(here) for j, b in enumerate(there)}
     pairs = {p for p, d in far.items() if d <= radius}

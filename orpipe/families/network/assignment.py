@@ -29,22 +29,26 @@ class Assignment(Family):
     golden = Golden(
         data={
             "I": ["Ana", "Bruno", "Chloe", "Dario"], "J": ["gearbox", "compressor", "chiller"],
-            "E": [["Ana", "gearbox"], ["Ana", "compressor"], ["Bruno", "gearbox"], ["Bruno", "compressor"], ["Bruno", "chiller"],
+            "E": [["Ana", "gearbox"], ["Ana", "compressor"],
+                  ["Bruno", "gearbox"], ["Bruno", "compressor"], ["Bruno", "chiller"],
                   ["Chloe", "compressor"], ["Chloe", "chiller"], ["Dario", "compressor"]],
-            "c": {"Ana": {"gearbox": 100, "compressor": 120}, "Bruno": {"gearbox": 110, "compressor": 150, "chiller": 130},
+            "c": {"Ana": {"gearbox": 100, "compressor": 120},
+                  "Bruno": {"gearbox": 110, "compressor": 150, "chiller": 130},
                   "Chloe": {"compressor": 140, "chiller": 160}, "Dario": {"compressor": 135}},
         },
         optimum=365,
-        why="Ana is fastest at gearbox and compressor and can do one. Ana on the compressor leaves the gearbox to Bruno and the "
-            "chiller to Chloe: 120 + 110 + 160 = 390. Ana idle: 110 + 160 + 135 = 405. Ana on the gearbox (100): compressor and "
-            "chiller by Dario and Bruno take 265, Chloe and Bruno 270, Dario and Chloe 295, Bruno and Chloe 310; so 100 + 265 = 365.",
+        why="Ana is fastest at gearbox and compressor and can do one. Ana on the compressor leaves the gearbox to "
+            "Bruno and the chiller to Chloe: 120 + 110 + 160 = 390. Ana idle: 110 + 160 + 135 = 405. Ana on the "
+            "gearbox (100): compressor and chiller by Dario and Bruno take 135 + 130 = 265, by Chloe and Bruno "
+            "270, by Dario and Chloe 295, by Bruno and Chloe 310; so 100 + 265 = 365.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
         I, J = m.set("I", "agent"), m.set("J", "task")
         i, j = I.index("i"), J.index("j")
         E = m.tuples("E", i, j, noun="possible pairing")
-        c = m.param("c", i, j, name="time_needed", unit="minute", domain=E, meaning="time that the {I} needs for the {J}")
+        c = m.param("c", i, j, name="time_needed", unit="minute", domain=E,
+                    meaning="time that the {I} needs for the {J}")
         x = m.var("x", i, j, name="assign", kind="binary", domain=E, meaning="1 if {I} i is given {J} j, 0 otherwise")
         m.minimize(time=(sum_(i, j, where=E[i, j])(c[i, j] * x[i, j]), "total time spent on the {J_s}"))
         m.require("one_each", sum_(i, where=E[i, j])(x[i, j]) == 1, forall=(j,),
@@ -61,7 +65,7 @@ class Assignment(Family):
             work = [number(rng, 110, 350) for _ in J]
             time = {(i, j): round(work[j] * pace[i] * number(rng, 0.8, 1.25, 2)) for i, j in pairs}
             fastest = [min((time[p], p[0]) for p in pairs if p[1] == j)[1] for j in range(tasks)]
-            if len(set(fastest)) < tasks:  # some agent is the fastest at two tasks
+            if len(set(fastest)) < tasks and len(pairs) < agents * tasks:  # some agent is the fastest at two tasks
                 break
         else:
             raise Rejected("every draw could give each task to its fastest agent")
@@ -72,7 +76,7 @@ class Assignment(Family):
 
 
 def _eligible(rng: Rng, agents: int, tasks: int, density: float) -> list[Pair]:
-    """A hidden complete assignment and further pairs: every agent can do a task at least, every task has two agents at least."""
+    """A hidden complete assignment and further pairs: each agent can do at least one task, each task has two agents."""
     chosen = {(int(i), j) for j, i in enumerate(rng.permutation(agents)[:tasks])}
     chosen |= {(i, j) for i in range(agents) for j in range(tasks) if rng.random() < density}
     for i in range(agents):

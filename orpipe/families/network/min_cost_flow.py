@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from orpipe.algebra.build import Builder, sum_
 from orpipe.families import Family, Golden, Names, Rejected, Size, family
-from orpipe.families.draw import Rng, by_label, number, plane, tidy
+from orpipe.families.draw import Rng, by_label, distance, number, plane, tidy
 
 Arc = tuple[int, int]
 
@@ -32,16 +31,19 @@ class MinCostFlow(Family):
     golden = Golden(
         data={
             "N": ["Ashford", "Brookfield", "Carrick", "Dunmore"],
-            "A": [["Ashford", "Brookfield"], ["Ashford", "Carrick"], ["Brookfield", "Carrick"], ["Brookfield", "Dunmore"],
-                  ["Carrick", "Dunmore"]],
+            "A": [["Ashford", "Brookfield"], ["Ashford", "Carrick"], ["Brookfield", "Carrick"],
+                  ["Brookfield", "Dunmore"], ["Carrick", "Dunmore"]],
             "b": {"Ashford": 50, "Brookfield": 0, "Carrick": -10, "Dunmore": -40},
-            "c": {"Ashford": {"Brookfield": 4, "Carrick": 7}, "Brookfield": {"Carrick": 1, "Dunmore": 5}, "Carrick": {"Dunmore": 3}},
-            "u": {"Ashford": {"Brookfield": 30, "Carrick": 40}, "Brookfield": {"Carrick": 15, "Dunmore": 20}, "Carrick": {"Dunmore": 25}},
+            "c": {"Ashford": {"Brookfield": 4, "Carrick": 7}, "Brookfield": {"Carrick": 1, "Dunmore": 5},
+                  "Carrick": {"Dunmore": 3}},
+            "u": {"Ashford": {"Brookfield": 30, "Carrick": 40}, "Brookfield": {"Carrick": 15, "Dunmore": 20},
+                  "Carrick": {"Dunmore": 25}},
         },
         optimum=425,
-        why="Let a go from Brookfield to Carrick and p from Brookfield to Dunmore; the balances then fix Ashford-Brookfield at a + p, "
-            "Ashford-Carrick at 50 - a - p and Carrick-Dunmore at 40 - p, and the cost is 470 - 2a - p. Capacities give a <= 15, "
-            "p >= 15 and a + p <= 30, so 2a + p <= 15 + 30 = 45, attained at a = p = 15: 425.",
+        why="Let a go from Brookfield to Carrick and p from Brookfield to Dunmore. The balances then fix "
+            "Ashford-Brookfield at a + p, Ashford-Carrick at 50 - a - p and Carrick-Dunmore at 40 - p, and the "
+            "cost is 470 - 2a - p. Capacities give a <= 15 and a + p <= 30, so 2a + p <= 45, attained at a = p = "
+            "15, where Carrick-Dunmore carries just its 25: 425.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
@@ -50,18 +52,21 @@ class MinCostFlow(Family):
         A = m.tuples("A", i, j, noun="arc")
         b = m.param("b", i, name="net_supply", unit="goods/period", sign="any",
                     meaning="net supply of the {N} (negative where {goods} is needed)")
-        c = m.param("c", i, j, name="unit_cost", unit="money/goods", domain=A, meaning="cost of use of the {A}")
-        u = m.param("u", i, j, name="arc_capacity", unit="goods/period", domain=A, meaning="most that the {A} can carry")
-        x = m.var("x", i, j, name="flow", unit="goods/period", domain=A, upper=u[i, j], meaning="amount sent along the {A} from i to j")
+        c = m.param("c", i, j, name="unit_cost", unit="money/goods", domain=A,
+                    meaning="cost of sending {goods} along the {A}")
+        u = m.param("u", i, j, name="arc_capacity", unit="goods/period", domain=A,
+                    meaning="most that the {A} can carry")
+        x = m.var("x", i, j, name="flow", unit="goods/period", domain=A, upper=u[i, j],
+                  meaning="amount sent along the {A} from {N} i to {N} j")
         m.minimize(transport=(sum_(i, j, where=A[i, j])(c[i, j] * x[i, j]), "cost of everything sent along the {A_s}"))
-        m.require("balance", sum_(j, where=A[i, j])(x[i, j]) - sum_(j, where=A[j, i])(x[j, i]) == b[i], forall=(i,), tightened_by="b",
-                  because="at each {N}, what is sent out less what arrives equals its net supply")
+        m.require("balance", sum_(j, where=A[i, j])(x[i, j]) - sum_(j, where=A[j, i])(x[j, i]) == b[i], forall=(i,),
+                  tightened_by="b", because="at each {N}, what is sent out less what arrives equals its net supply")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
         n = size["nodes"]
         for _ in range(40):
             points = sorted(plane(rng, n))  # west to east: sources first, sinks last
-            gap = {(p, q): float(np.hypot(points[p][0] - points[q][0], points[p][1] - points[q][1])) for p in range(n) for q in range(n)}
+            gap = {(p, q): distance(points[p], points[q]) for p in range(n) for q in range(n) if p != q}
             arcs = _network(rng, size, gap)
             sent = _plan(rng, size, arcs, gap)
             used = [a for a in arcs if sent[a]]
@@ -69,8 +74,12 @@ class MinCostFlow(Family):
                 break
         else:
             raise Rejected("no draw gave a network with both used and unused arcs")
-        net = [sum(v for a, v in sent.items() if a[0] == p) - sum(v for a, v in sent.items() if a[1] == p) for p in range(n)]
-        most = {a: int(tidy(v * (1 + size["spare"] * number(rng, 0, 1, 2)))) if (v := sent[a]) else int(rng.integers(12, 40)) for a in arcs}
+        net = [0] * n
+        for (p, q), amount in sent.items():
+            net[p] += amount
+            net[q] -= amount
+        most = {a: int(tidy(v + v * size["spare"] * number(rng, 0, 1, 2)) if v else rng.integers(12, 40))
+                for a, v in sent.items()}
         cost = {a: tidy(1.5 + 0.2 * gap[a] * number(rng, 0.6, 1.4, 2), 2) for a in arcs}
 
         place = [int(k) for k in rng.permutation(n)]  # which label each point gets: the order of labels tells nothing
@@ -91,11 +100,11 @@ def _nested(arcs: list[Arc], at: dict[int, str], values: dict[Arc, Any]) -> dict
     return out
 
 
-def _network(rng: Rng, size: Size, gap: dict[Arc, float]) -> list[Arc]:
-    """Short arcs, mostly eastward: every node but the first has one from the west, every node but the last one to the east,
-    so that the first source reaches everything and everything reaches the last sink."""
+def _network(rng: Rng, size: Size, gap: dict[Arc, int]) -> list[Arc]:
+    """Short arcs, mostly eastward: every node but the first has one from the west, every node but the last one to the
+    east, so that the first source reaches everything and everything reaches the last sink."""
     n, arcs = size["nodes"], dict[Arc, None]()
-    drawn = {a: d * number(rng, 0.8, 1.25, 2) for a, d in gap.items()}
+    drawn = _distorted(rng, gap, gap, 0.8, 1.25)
     for q in range(1, n):
         arcs[min(((p, q) for p in range(q)), key=drawn.__getitem__)] = None
     for p in range(n - 1):
@@ -108,15 +117,19 @@ def _network(rng: Rng, size: Size, gap: dict[Arc, float]) -> list[Arc]:
     return list(arcs)
 
 
-def _plan(rng: Rng, size: Size, arcs: list[Arc], gap: dict[Arc, float]) -> dict[Arc, int]:
-    """A feasible plan: whole amounts along paths that are short under distorted lengths, from every source and to every sink."""
+def _distorted(rng: Rng, arcs: Iterable[Arc], gap: dict[Arc, int], low: float, high: float) -> dict[Arc, float]:
+    return {a: gap[a] * w for a, w in zip(arcs, rng.uniform(low, high, len(gap)).tolist(), strict=False)}
+
+
+def _plan(rng: Rng, size: Size, arcs: list[Arc], gap: dict[Arc, int]) -> dict[Arc, int]:
+    """A feasible plan: whole amounts along paths, short in distorted lengths, from every source and to every sink."""
     n, sources = size["nodes"], size["sources"]
     sent = dict.fromkeys(arcs, 0)
     errands: list[tuple[list[int], int]] = [([p], n - 1) for p in range(sources)]
     errands += [(rng.permutation(sources).tolist(), q) for q in range(n - size["sinks"], n) for _ in range(2)]
     for starts, end in errands:
         amount = int(rng.integers(8, 25))
-        lengths = {a: gap[a] * number(rng, 0.4, 2.5, 2) for a in arcs}
+        lengths = _distorted(rng, arcs, gap, 0.4, 2.5)
         path = next(path for p in starts if (path := _path(n, lengths, p, end)))
         for a in pairwise(path):
             sent[a] += amount

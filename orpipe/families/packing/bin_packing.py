@@ -6,7 +6,7 @@ from typing import Any
 
 from orpipe.algebra.build import Builder, sum_
 from orpipe.families import Family, Golden, Names, Size, family
-from orpipe.families.draw import Rng, by_label, number, numbers, split
+from orpipe.families.draw import Rng, by_label, numbers, split
 
 
 @family("bin_packing", cls="packing", kind="BIP", tags=("packing", "fixed-charge", "symmetry"))
@@ -28,13 +28,13 @@ class BinPacking(Family):
             "w": {"P1": 35, "P2": 38, "P3": 36, "P4": 41, "P5": 44},
         },
         optimum=3,
-        why="Together they take 194, less than two bins hold, but the three lightest take 109, so no bin holds three and five items need three "
-            "bins: P1 and P2 (73), P3 and P4 (77), P5 (44).",
+        why="Together they take 194, less than two bins hold, but the three lightest take 109, so no bin holds "
+            "three and five items need three bins: P1 and P2 (73), P3 and P4 (77), P5 (44).",
     )
-    ties = "the bins are identical: renumbering them, or swapping items that leave room, gives another optimum of equal value"
+    ties = "the bins are identical: renumbering them, or moving an item to where there is room, is optimal too"
 
     def model(self, m: Builder, formulation: str) -> None:
-        I, B = m.set("I", "item"), m.set("B", "bin")  # noqa: E741
+        I, B = m.set("I", "item"), m.set("B", "bin")
         i, b = I.index("i"), B.index("b")
         w = m.param("w", i, name="size", unit="resource", meaning="{size} of the {I}")
         W = m.param("W", name="capacity", unit="resource", meaning="{size} that one {B} can hold")
@@ -46,7 +46,7 @@ class BinPacking(Family):
                        because="a {B} that is used holds at most its capacity, and one that is not used holds nothing")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
-        W, full = number(rng, 150, 600), size["full"]
+        W, full = int(rng.integers(150, 601)), size["full"]
         w: list[int] = []
         if rng.integers(2):  # `full` bins filled nearly to the brim and then mixed up: that many are enough
             for _ in range(full):
@@ -55,7 +55,7 @@ class BinPacking(Family):
             w = [w[n] for n in rng.permutation(len(w))]
         else:  # bulky items, of which a bin rarely holds three: total size alone tells too few bins
             w = [round(W * share) for share in numbers(rng, 0.31, 0.5, 2 * full + 1, 3)]
-        I, B = names("I", len(w)), names("B", max(full, _first_fit(w, W)) + 1)  # noqa: E741
+        I, B = names("I", len(w)), names("B", max(full, _first_fit(w, W)) + 1)
         return {"I": I, "B": B, "W": W, "w": by_label(I, w)}
 
 

@@ -29,12 +29,13 @@ class Knapsack(Family):
             "w": {"C1": 120, "C2": 90, "C3": 80, "C4": 110, "C5": 30},
         },
         optimum=1790,
-        why="With C1 only C5 still fits: 1450. Without it no three fit (the lightest three take 200), and of the pairs C2 with C4 takes 200, "
-            "C3 with C4 190 for 1790, C2 with C3 170 for 1630, pairs with C5 at most 1260. Value per weight would pick C1 first.",
+        why="With C1 only C5 still fits: 1450. Without it no three fit (the lightest three take 200), and of the "
+            "pairs C2 with C4 takes 200, C3 with C4 takes 190 for 1790, C2 with C3 170 for 1630, pairs with C5 are "
+            "worth at most 1260. Value per weight would pick C1 first.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
-        I = m.set("I", "item")  # noqa: E741
+        I = m.set("I", "item")
         i = I.index("i")
         v = m.param("v", i, name="value", unit="money", meaning="{value} of the {I}")
         w = m.param("w", i, name="need", unit="resource", meaning="{need} of the {I}")
@@ -45,9 +46,10 @@ class Knapsack(Family):
                   because="the total {need} of the {I_s} chosen stays within the limit")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
-        I = names("I", size["items"])  # noqa: E741
+        I = names("I", size["items"])
         w = numbers(rng, 40, 400, len(I))
         # value follows weight within `spread`: the closer, the less a ranking by ratio decides
         rate = number(rng, 6, 12, 2)
         v = [round(weight * rate * number(rng, 1 - size["spread"], 1 + size["spread"], 4)) for weight in w]
-        return {"I": I, "W": max(max(w), round(sum(w) * size["share"] * number(rng, 0.85, 1.15, 2))), "v": by_label(I, v), "w": by_label(I, w)}
+        W = max(max(w), round(sum(w) * size["share"] * number(rng, 0.85, 1.15, 2)))
+        return {"I": I, "W": W, "v": by_label(I, v), "w": by_label(I, w)}

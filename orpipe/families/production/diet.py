@@ -21,8 +21,8 @@ from orpipe.resources import reference
 class Diet(Family):
     """Choose daily amounts of foods that give enough energy and keep every nutrient within its limits at least cost.
 
-    Source: Stigler, "The cost of subsistence", Journal of Farm Economics 27, 1945; as a linear programme in Dantzig, Linear
-    Programming and Extensions, 1963, ch. 27.
+    Source: Stigler, "The cost of subsistence", Journal of Farm Economics 27, 1945; as a linear programme in Dantzig,
+    Linear Programming and Extensions, 1963, ch. 27.
     """
 
     # room: how far the limits lie from a hidden feasible diet, in percent
@@ -34,19 +34,21 @@ class Diet(Family):
     )
     golden = Golden(
         data={
-            "F": ["white bread", "lentils", "white rice", "eggs"], "N": ["protein", "salt"], "L": [["protein"]], "U": [["salt"]],
-            "c": {"white bread": 0.33, "lentils": 0.85, "white rice": 0.5, "eggs": 0.4},
+            "F": ["white bread", "lentils", "white rice", "eggs"], "N": ["protein", "salt"],
+            "L": [["protein"]], "U": [["salt"]],
+            "c": {"white bread": 33, "lentils": 85, "white rice": 50, "eggs": 40},
             "q": {"white bread": 5, "lentils": 2, "white rice": 6, "eggs": 3},
             "e": {"white bread": 250, "lentils": 350, "white rice": 360, "eggs": 155}, "E": 2540,
             "a": {"white bread": {"protein": 10, "salt": 1.2}, "lentils": {"protein": 25, "salt": 0},
                   "white rice": {"protein": 7, "salt": 0}, "eggs": {"protein": 12, "salt": 0.4}},
             "l": {"protein": 83}, "u": {"salt": 3.6},
         },
-        optimum=3.84,
-        why="Value energy at 0.001 a kcal, protein at 0.02 a g and salt at -0.1 a g: bread is worth 0.25 + 0.2 - 0.12 = 0.33, lentils "
-            "0.35 + 0.5 = 0.85, rice 0.36 + 0.14 = 0.5, each just its price, and eggs 0.155 + 0.24 - 0.04 = 0.355, less than theirs. So any "
-            "diet within the limits costs at least 0.001*2540 + 0.02*83 - 0.1*3.6 = 3.84. Three of bread, one of lentils and four of "
-            "rice give exactly 2540 kcal, 83 g and 3.6 g, for 0.99 + 0.85 + 2 = 3.84.",
+        optimum=384,
+        why="Value a kcal at 0.1, a g of protein at 2 and a g of salt at -10: bread is worth 25 + 20 - 12 = 33, "
+            "lentils 35 + 50 = 85 and rice 36 + 14 = 50, each just its price; eggs are worth 15.5 + 24 - 4 = "
+            "35.5, less than their price. So any diet within the limits costs at least 0.1*2540 + 2*83 - 10*3.6 = "
+            "384. Three of bread, one of lentils and four of rice give exactly 2540 kcal, 83 g and 3.6 g, for 99 "
+            "+ 85 + 200 = 384.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
@@ -59,11 +61,12 @@ class Diet(Family):
         e = m.param("e", f, name="energy_content", unit="energy/serving", meaning="energy in the {F}")
         a = m.param("a", f, n, name="content", unit="nutrient/serving", meaning="content of each {N} in each {F}")
         E = m.param("E", name="energy_needed", unit="energy/day", meaning="least energy needed")
-        l = m.param("l", n, name="least", unit="nutrient/day", domain=L, meaning="least amount of the {N}")  # noqa: E741
+        l = m.param("l", n, name="least", unit="nutrient/day", domain=L, meaning="least amount of the {N}")
         u = m.param("u", n, name="most", unit="nutrient/day", domain=U, meaning="largest amount of the {N}")
         x = m.var("x", f, name="amount", unit="serving/day", upper=q[f], meaning="amount of {F} f used")
         m.minimize(purchase=(sum_(f)(c[f] * x[f]), "cost of the {F_s}"))
-        m.require("energy", sum_(f)(e[f] * x[f]) >= E, tightened_by="E", because="the {F_s} together give at least the energy needed")
+        m.require("energy", sum_(f)(e[f] * x[f]) >= E, tightened_by="E",
+                  because="the {F_s} together give at least the energy needed")
         m.require("minimum", sum_(f)(a[f, n] * x[f]) >= l[n], forall=(n,), where=L[n], tightened_by="l",
                   because="each {N} with a minimum reaches it")
         m.require("maximum", sum_(f)(a[f, n] * x[f]) <= u[n], forall=(n,), where=U[n], tightened_by="u",
@@ -80,11 +83,12 @@ class Diet(Family):
             food = {f: _varied(rng, dict(zip(table["columns"], table["foods"][f], strict=True))) for f in F}
             share = {f: number(rng, 0.2, 0.9, 2) for f in F}
             scale = need / sum(food[f]["most"] * food[f]["energy"] * share[f] for f in F)
-            if scale <= 2.5 and {"min", "max"} <= {kind for n in N for kind in table["nutrients"][n]}:
+            told = all(sum(food[f][n] > 0.1 for f in F) >= 2 for n in N)  # no limit on what hardly any food contains
+            if told and scale <= 2.5 and {"min", "max"} <= {kind for n in N for kind in table["nutrients"][n]}:
                 break
         else:
             raise Rejected("the foods drawn cannot give enough energy")
-        q = {f: _figures(food[f]["most"] * scale, up=True) for f in F}
+        q = {f: _figures(food[f]["most"] * scale, up=True, count=2) for f in F}
         taken = {f: fraction(q[f]) * fraction(share[f]) for f in F}
 
         def eaten(column: str) -> Fraction:
@@ -113,7 +117,7 @@ def _table(foods: list[str], nutrients: list[str]) -> Mapping[str, Any]:
     for table in _tables().values():
         if set(foods) <= set(table["foods"]) and set(nutrients) <= set(table["nutrients"]):
             return table
-    raise ModelError(f"no table of data/reference/foods.yaml holds all of {', '.join(foods[:4])}, ... and {', '.join(nutrients)}; "
+    raise ModelError(f"no table of data/reference/foods.yaml holds all of {', '.join([*foods, *nutrients])}; "
                      "add the missing rows there or remove the labels from the scenario")
 
 

@@ -10,9 +10,9 @@ from orpipe.families import Family, Golden, Names, Size, family
 from orpipe.families.draw import Rng, by_label, number, numbers, table
 
 
-@family("lot_sizing_capacitated", cls="production", kind="MILP", tags=("multi-period", "inventory", "fixed-charge", "setup"))
+@family("lot_sizing_capacitated", cls="production", kind="MILP", tags=("multi-period", "inventory", "fixed-charge"))
 class CapacitatedLotSizing(Family):
-    """Choose in which periods to set up and how large to make the lots, so that set-ups and stock cost as little as possible.
+    """Choose when to set up and how large to make the lots, so that set-ups and stock cost as little as possible.
 
     Source: Trigeiro, Thomas and McClain, "Capacitated lot sizing with setup times", Management Science 35(3), 1989; lot
     limits as in Pochet and Wolsey, Production Planning by Mixed Integer Programming, Springer, 2006, ch. 12.
@@ -33,10 +33,11 @@ class CapacitatedLotSizing(Family):
             "k": {"1": 22, "2": 22, "3": 22},
         },
         optimum=450,
-        why="Crimson alone is cheapest set up in 1 and 2 (lots 40 and 120): 200 + 50 = 250, otherwise at least 270 (1 and 3); in 1 alone "
-            "the 160 exceed the lot limit. Indigo alone costs 190 set up in 1 and 2, else at least 200 (1 and 3: lots 50 and 25). "
-            "Both in 1 and 2 take 14 + 12 h in period 2, 4 h too many, and an hour's work made earlier costs 10 with either: 250 + 190 + 40. "
-            "So 250 + 200, which fits: 17, 14 and 6 h.",
+        why="Crimson alone is cheapest set up in 1 and 2 (lots 40 and 120): 200 + 50 = 250, otherwise at least 270 "
+            "(1 and 3); in 1 alone the 160 exceed the lot limit. Indigo alone costs 190 set up in 1 and 2, else at "
+            "least 200 (1 and 3: lots 50 and 25). Both in 1 and 2 take 14 + 12 h in period 2, 4 h too many, and an "
+            "hour's work made earlier costs 10 with either: 250 + 190 + 40. So 250 + 200, which fits: 17, 14 and 6 "
+            "h.",
     )
 
     def model(self, m: Builder, formulation: str) -> None:
@@ -45,22 +46,27 @@ class CapacitatedLotSizing(Family):
         d = m.param("d", p, t, name="demand", unit="goods", meaning="demand for each {P} in each {T}")
         f = m.param("f", p, name="setup_cost", unit="money", meaning="cost of a {setup} for the {P}")
         u = m.param("u", p, name="setup_time", unit="hour", meaning="duration of a {setup} for the {P}")
-        a = m.param("a", p, name="working_time", unit="hour/goods", sign="positive", meaning="{machine} time to make the {P}")
-        h = m.param("h", p, name="holding_cost", unit="money/goods", meaning="cost of holding the {P} in stock at the end of a {T}")
+        a = m.param("a", p, name="working_time", unit="hour/goods", sign="positive",
+                    meaning="{machine} time to make the {P}")
+        h = m.param("h", p, name="holding_cost", unit="money/goods",
+                    meaning="cost of holding the {P} in stock at the end of a {T}")
         b = m.param("b", p, name="initial_stock", unit="goods", meaning="stock of the {P} before the first {T}")
         limit = m.param("m", p, name="lot_limit", unit="goods", meaning="most of the {P} that can be made in one {T}")
         k = m.param("k", t, name="hours", unit="hour", meaning="{machine} time available in the {T}")
         x = m.var("x", p, t, name="produce", unit="goods", meaning="amount of {P} p made in {T} t")
         s = m.var("s", p, t, name="stock", unit="goods", meaning="stock of {P} p at the end of {T} t")
-        y = m.var("y", p, t, kind="binary", name="setup", meaning="1 if there is a {setup} for {P} p in {T} t, 0 otherwise")
+        y = m.var("y", p, t, kind="binary", name="setup",
+                  meaning="1 if there is a {setup} for {P} p in {T} t, 0 otherwise")
         m.minimize(
             setups=(sum_(p, t)(f[p] * y[p, t]), "cost of the {setups}"),
             holding=(sum_(p, t)(h[p] * s[p, t]), "cost of holding stock"),
         )
-        m.require("first_balance", b[p] + x[p, t] == d[p, t] + s[p, t], forall=(p, t), where=t == first, tightened_by="d",
-                  because="initial stock and what is made in the first {T} meet its demand, and the rest is stock at its end")
-        m.require("balance", s[p, t - 1] + x[p, t] == d[p, t] + s[p, t], forall=(p, t), where=t > first, tightened_by="d",
-                  because="stock from the {T} before and what is made meet the demand of the {T}, and the rest stays in stock")
+        m.require("first_balance", b[p] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
+                  where=t == first, tightened_by="d",
+                  because="initial stock and production of the first {T} meet its demand; the rest is stock at its end")
+        m.require("balance", s[p, t - 1] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
+                  where=t > first, tightened_by="d",
+                  because="stock of the {T} before and production meet the demand of the {T}; the rest stays in stock")
         m.require("capacity", sum_(p)(u[p] * y[p, t] + a[p] * x[p, t]) <= k[t], forall=(t,), tightened_by="k",
                   because="the {setups} of a {T} and the making of the {P_s} fit into the {machine} time of that {T}")
         m.fixed_charge("lot", x[p, t], y[p, t], limit[p], forall=(p, t), tightened_by="m",
@@ -79,8 +85,8 @@ class CapacitatedLotSizing(Family):
         hours = [sum(a[q] * line[t] + u[q] for q, line in enumerate(lots) if line[t]) for t in range(len(T))]
         mean = sum(hours) / len(T)
         k = [math.ceil(max(used, mean * number(rng, 0.65, 0.95, 2)) * size["slack"]) for used in hours]
-        return {"P": P, "T": T, "d": table(P, T, d), "f": by_label(P, f), "u": by_label(P, u), "a": by_label(P, a), "h": by_label(P, h),
-                "b": by_label(P, b), "m": by_label(P, m), "k": by_label(T, k)}
+        return {"P": P, "T": T, "d": table(P, T, d), "f": by_label(P, f), "u": by_label(P, u), "a": by_label(P, a),
+                "h": by_label(P, h), "b": by_label(P, b), "m": by_label(P, m), "k": by_label(T, k)}
 
 
 def _plan(rng: Rng, demand: list[int], stock: int) -> list[int]:

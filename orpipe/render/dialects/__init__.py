@@ -5,26 +5,23 @@ A dialect writes text; it never imports its library.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from orpipe.algebra import nodes as n
-from orpipe.errors import NotFound
+from orpipe.registry import Registry
 from orpipe.render.emit_layout import Doc, Statement, bracket, comment, loose, seq
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Writer
+    from orpipe.render.emit_writer import Writer
 
 
 class Dialect:
     """How one library says it.  The base: variables in dictionaries by index, rows added one by one in loops.
 
-    summation: the function that adds linear expressions.  aliases: Python names its programs bind.  on_model: variables
-    are attributes of the model object, whose own attributes (`attributes`) are not free.  drops_unused: the library leaves
-    out a variable that stands in no row and not in the objective, and gives it no value."""
+    title: the library as texts call it.  summation: the function that adds linear expressions.  aliases: Python names
+    its programs bind.  on_model: variables are attributes of the model object, whose own `attributes` are not free.
+    drops_unused: the library leaves out a variable that stands in no row and not in the objective: it has no value."""
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
@@ -95,7 +92,8 @@ class Dialect:
     def minimise_or_maximise(self, w: Writer, objective: n.Objective) -> list[Statement]:
         """One named Python expression a term, then their sum; a single term stands for itself."""
         if len(objective.terms) == 1:
-            return [*comment(objective.terms[0].meaning), *self.set_objective(w, objective.sense, w.expr(objective.terms[0].expr, {}))]
+            only = objective.terms[0]
+            return [*comment(only.meaning), *self.set_objective(w, objective.sense, w.expr(only.expr, {}))]
         out: list[Statement] = []
         for term in objective.terms:
             body = term.expr.arg if isinstance(term.expr, n.Neg) else term.expr
@@ -103,37 +101,24 @@ class Dialect:
         return [*out, *self.set_objective(w, objective.sense, w.total(objective))]
 
 
-_FOUND: dict[str, Dialect] = {}
+_DIALECTS: Registry[Dialect] = Registry("dialect", __name__)
 
 
 def dialect(name: str) -> Callable[[type[Dialect]], type[Dialect]]:
     """Registers a dialect under `name`; a second one of that name raises."""
     def register(cls: type[Dialect]) -> type[Dialect]:
-        if name in _FOUND and type(_FOUND[name]).__qualname__ != cls.__qualname__:
-            raise ValueError(f"two dialects are called '{name}'; rename one")
         cls.name = name
-        _FOUND[name] = cls()
+        _DIALECTS.add(name, cls())
         return cls
 
     return register
 
 
-@cache
-def _discover() -> dict[str, Dialect]:
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
-
-
-def dialects() -> tuple[str, ...]:
-    """Names of all dialects, sorted."""
-    return tuple(_discover())
+def dialects() -> dict[str, Dialect]:
+    """All dialects by name, sorted."""
+    return {d.name: d for d in _DIALECTS}
 
 
 def get(name: str) -> Dialect:
     """The dialect; NotFound with «did you mean» for an unknown name."""
-    found = _discover()
-    if name not in found:
-        raise NotFound.among("dialect", name, found)
-    return found[name]
-
+    return _DIALECTS[name]

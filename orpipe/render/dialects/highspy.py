@@ -9,14 +9,14 @@ from orpipe.render.dialects import Dialect, dialect
 from orpipe.render.emit_layout import Doc, Statement, call, seq
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Writer
+    from orpipe.render.emit_writer import Writer
 
 
 @dialect("highspy")
 class Highspy(Dialect):
     title = "highspy"
     summation = "model.qsum"
-    aliases = frozenset({"highspy"})
+    aliases = frozenset({"highspy", "values"})
     optimal = "model.getModelStatus() == highspy.HighsModelStatus.kOptimal"
     objective_value = "model.getObjectiveValue()"
 
@@ -43,8 +43,11 @@ class Highspy(Dialect):
     def run(self, w: Writer) -> list[Statement]:
         return [Statement("model.run()")]
 
+    def load(self, w: Writer) -> list[Statement]:
+        return [Statement("values = model.getSolution().col_value")]
+
     def value(self, column: str) -> str:
-        return f"model.val({column})"
+        return f"values[{column}.index]"
 
     def status(self, w: Writer) -> list[Statement]:
         return [Statement('print("status =", model.modelStatusToString(model.getModelStatus()).lower())')]

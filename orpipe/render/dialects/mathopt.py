@@ -10,7 +10,7 @@ from orpipe.render.emit_layout import Doc, Statement, call, seq
 from orpipe.render.emit_names import identifier
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Writer
+    from orpipe.render.emit_writer import Writer
 
 
 @dialect("mathopt")
@@ -31,7 +31,8 @@ class MathOpt(Dialect):
         if w.is_binary(v):
             return call("model.add_binary_variable", f"name={name}")
         bounds = [seq(f"{word}=", b) for word, b in (("lb", lower), ("ub", upper)) if b is not None]
-        return call("model.add_variable" if v.kind == "continuous" else "model.add_integer_variable", *bounds, f"name={name}")
+        function = "model.add_variable" if v.kind == "continuous" else "model.add_integer_variable"
+        return call(function, *bounds, f"name={name}")
 
     def add_row(self, w: Writer, relation: Doc, name: str) -> Doc:
         return call("model.add_linear_constraint", relation, f"name={name}")

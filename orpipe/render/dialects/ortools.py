@@ -9,7 +9,7 @@ from orpipe.render.dialects import Dialect, dialect
 from orpipe.render.emit_layout import Doc, Statement, call
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Writer
+    from orpipe.render.emit_writer import Writer
 
 
 @dialect("ortools")
@@ -40,7 +40,8 @@ class OrTools(Dialect):
 
     def run(self, w: Writer) -> list[Statement]:
         if w.integer:
-            options = ['solver = model_builder.Solver("scip")', 'solver.set_solver_specific_parameters("limits/gap = 0")']
+            options = ['solver = model_builder.Solver("scip")',
+                       'solver.set_solver_specific_parameters("limits/gap = 0")']
         else:
             options = ['solver = model_builder.Solver("glop")',
                        "# preprocessing would report an unbounded model as infeasible",

@@ -10,9 +10,9 @@ from orpipe.render.emit_layout import Doc, Group, Seq, Statement, call, loose, s
 from orpipe.render.emit_names import identifier
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Writer
+    from orpipe.render.emit_writer import Writer
 
-_SOLVER = "pulp.HiGHS(msg=False, threads=1, gapRel=0{})"
+_OPTIONS = "msg=False, threads=1"
 
 
 @dialect("pulp")
@@ -51,14 +51,14 @@ class Pulp(Dialect):
         return [Statement(seq("model += ", loose(value)))]
 
     def run(self, w: Writer) -> list[Statement]:
-        return [Statement(f"model.solve({_SOLVER.format('')})")]
+        return [Statement(f"model.solve(pulp.HiGHS({_OPTIONS}{', gapRel=0' if w.integer else ''}))")]
 
     def value(self, column: str) -> str:
         return f"{column}.value()"
 
     def status(self, w: Writer) -> list[Statement]:
-        again = [Statement("# presolve may stop before it knows which; without it HiGHS tells unbounded from infeasible"),
-                 Statement(f"model.solve({_SOLVER.format(', presolve="off"')})")] if w.integer else []
-        return [*again, Statement('print("status =", pulp.LpStatus[model.status].lower())')]
+        again = [Statement("# presolve may call an unbounded model infeasible: solve without it to tell them apart"),
+                 Statement(f'model.solve(pulp.HiGHS({_OPTIONS}, presolve="off"))')]
+        return [*(again if w.integer else []), Statement('print("status =", pulp.LpStatus[model.status].lower())')]
 
 

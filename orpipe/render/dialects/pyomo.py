@@ -10,21 +10,22 @@ from orpipe.render.emit_layout import Doc, Line, Statement, bracket, call, seq
 from orpipe.render.emit_names import identifier
 
 if TYPE_CHECKING:
-    from orpipe.render.emit import Loops, Writer
+    from orpipe.render.emit_writer import Loops, Writer
 
 # public attributes of a ConcreteModel, which a component cannot be called
-_ATTRIBUTES = frozenset("""
-    Skip activate active active_blocks active_component_data active_components add_component all_blocks all_component_data
-    all_components block_data_objects clear clear_suffix_value clone cname collect_ctypes component
-    component_data_iterindex component_data_objects component_map component_objects compute_statistics config construct
-    contains_component create_instance ctype deactivate del_component dim display doc find_component fix_all_vars
-    get_suffix_value getname id_index_map index index_set is_component_type is_constructed is_expression_type is_indexed
-    is_logical_type is_named_expression_type is_numeric_type is_parameter_type is_reference is_variable_type items
-    iteritems iterkeys itervalues keys load local_name model name nconstraints nobjectives nvariables parent_block
-    parent_component pprint preprocess private_data reclassify_component_type reconstruct
-    register_private_data_initializer root_block set_suffix_value set_value solutions statistics to_dense_data
-    transfer_attributes_from type unfix_all_vars valid_model_component valid_problem_types values write
-""".split())
+_ATTRIBUTES = frozenset(str.split(
+    "Skip activate active active_blocks active_component_data active_components add_component all_blocks "
+    "all_component_data all_components block_data_objects clear clear_suffix_value clone cname collect_ctypes "
+    "component component_data_iterindex component_data_objects component_map component_objects "
+    "compute_statistics config construct contains_component create_instance ctype deactivate del_component dim "
+    "display doc find_component fix_all_vars get_suffix_value getname id_index_map index index_set "
+    "is_component_type is_constructed is_expression_type is_indexed is_logical_type is_named_expression_type "
+    "is_numeric_type is_parameter_type is_reference is_variable_type items iteritems iterkeys itervalues keys "
+    "load local_name model name nconstraints nobjectives nvariables parent_block parent_component pprint "
+    "preprocess private_data reclassify_component_type reconstruct register_private_data_initializer root_block "
+    "set_suffix_value set_value solutions statistics to_dense_data transfer_attributes_from type unfix_all_vars "
+    "valid_model_component valid_problem_types values write "
+))
 
 
 @dialect("pyomo")
@@ -60,7 +61,9 @@ class Pyomo(Dialect):
         at = w.binding(r.forall)
         loops = w.loops(r.forall, r.where, at)
         relation = w.relation(r, at)
-        arguments: list[Doc] = [*self.over(w, loops), seq(f"rule={self.function(loops)}", relation)] if r.forall else [seq("expr=", relation)]
+        arguments: list[Doc] = [seq("expr=", relation)]
+        if r.forall:
+            arguments = [*self.over(w, loops), seq(f"rule={self.function(loops)}", relation)]
         return [Statement(seq(f"model.{w.names.rows[r.name]} = ", call("pyo.Constraint", *arguments)))]
 
     def over(self, w: Writer, loops: Loops) -> list[Doc]:

@@ -1,9 +1,10 @@
 """Taking the model a program built out of the library it used, in memory and exact.
 
-One file per library in this folder.  A file declares its `Library` (which words in an import line announce it, what the warm
-parent imports before it forks) and, with `@hook(module)`, functions that patch the library's solve entry points as soon as
-that module is imported, early or late.  A patched entry point reads the model just before it is solved and hands it to
-RECORDER; the last solved state counts.  Nothing is pickled: a model travels as numbers and names, checked when read back.
+One file per library in this folder.  A file declares its `Library` (which words in an import line announce it, what
+the warm parent imports before it forks) and, with `@hook(module)`, functions that patch the library's solve entry
+points as soon as that module is imported, early or late.  A patched entry point reads the model just before it is
+solved and hands it to RECORDER; the last solved state counts.  Nothing is pickled: a model travels as numbers and
+names, checked when read back.
 
 Entry points also send every solve to a solver that runs inside the process with one thread and no gap, so that programs
 written for other solvers run to their end; what the program then sees is the library's own answer.
@@ -45,8 +46,8 @@ _LIMIT = 1 << 26  # entries of an array that a reader accepts
 
 @dataclass(frozen=True, eq=False)
 class Captured:
-    """A linear model as the library held it: n columns, m rows, coefficients in compressed rows (indptr (m+1,), indices and
-    data (nnz,); a column may stand twice in a row).  No bound is ±inf in the float arrays.
+    """A linear model as the library held it: n columns, m rows, coefficients in compressed rows (indptr (m+1,),
+    indices and data (nnz,); a column may stand twice in a row).  No bound is ±inf in the float arrays.
     """
 
     library: str
@@ -66,11 +67,12 @@ class Captured:
     data: np.ndarray
 
     @classmethod
-    def of(cls, library: str, interface: str, *, maximize: bool, offset: float, columns: Sequence[str], rows: Sequence[str],
-           **arrays: Any) -> Captured:
+    def of(cls, library: str, interface: str, *, maximize: bool, offset: float, columns: Sequence[str],
+           rows: Sequence[str], **arrays: Any) -> Captured:
         """Converts the arrays; equal or empty names are told apart by their position ("x#3", "c#0")."""
-        typed = {name: np.ascontiguousarray(arrays[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
-        return cls(library, interface, bool(maximize), float(offset), _distinct(columns, "x"), _distinct(rows, "c"), **typed)
+        typed: dict[str, Any] = {name: np.ascontiguousarray(arrays[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
+        names: dict[str, Any] = {"columns": _distinct(columns, "x"), "rows": _distinct(rows, "c")}
+        return cls(library, interface, bool(maximize), float(offset), **names, **typed)
 
     @property
     def idle(self) -> np.ndarray:
@@ -86,11 +88,12 @@ class Captured:
         from orpipe.problem import Problem
 
         shape = (len(self.rows), len(self.columns))
-        matrix = sp.csr_array((self.data, self.indices, self.indptr), shape=shape, copy=True)  # from_arrays works in place
+        # from_arrays works in place
+        matrix = sp.csr_array((self.data, self.indices, self.indptr), shape=shape, copy=True)
         return Problem.from_arrays(
-            cost=self.cost, matrix=matrix,
-            row_lower=self.row_lower, row_upper=self.row_upper, lower=self.lower, upper=self.upper, integer=self.integer,
-            columns=self.columns, rows=self.rows, maximize=self.maximize, offset=self.offset, name=name,
+            name=name, maximize=self.maximize, offset=self.offset, columns=self.columns, rows=self.rows, cost=self.cost,
+            matrix=matrix, row_lower=self.row_lower, row_upper=self.row_upper, lower=self.lower, upper=self.upper,
+            integer=self.integer,
         )
 
     def encode(self) -> bytes:
@@ -106,13 +109,14 @@ class Captured:
         try:
             (length,) = struct.unpack_from("<I", raw)
             head = json.loads(raw[4:4 + length])
-            at, arrays = 4 + length, {}
+            at = 4 + length
+            arrays: dict[str, Any] = {}
             for (name, dtype), size in zip(_ARRAYS.items(), head["sizes"], strict=True):
                 if not 0 <= size <= _LIMIT:
                     raise ValueError("an array is too large")
                 arrays[name] = np.frombuffer(raw, dtype=dtype, count=size, offset=at)
                 at += size * np.dtype(dtype).itemsize
-            names = {key: tuple(head[key]) for key in ("columns", "rows")}
+            names: dict[str, Any] = {key: tuple(head[key]) for key in ("columns", "rows")}
             if at != len(raw) or not all(isinstance(name, str) for both in names.values() for name in both):
                 raise ValueError("wrong length or names")
             arrays["integer"] = arrays["integer"].view(np.uint8) != 0  # bytes other than 0 and 1 are no booleans
@@ -120,7 +124,7 @@ class Captured:
                         **names, **arrays)
             found._check()
         except (KeyError, TypeError, ValueError, struct.error, RecursionError, OverflowError) as error:
-            raise ParseError(f"the captured model cannot be read ({error}); the program wrote to the result channel") from None
+            raise ParseError(f"the captured model cannot be read ({error}); the program wrote to its channel") from None
         return found
 
     def _check(self) -> None:
@@ -176,7 +180,8 @@ def _distinct(names: Sequence[str], letter: str) -> tuple[str, ...]:
 
 @dataclass
 class Recorder:
-    """Where entry points report.  `sink` gets (kind, payload): b"C" an encoded model, b"U" why a model could not be taken.
+    """Where entry points report.  `sink` gets (kind, payload): b"C" an encoded model, b"U" why a model could not be
+    taken.
 
     Inert while sink is None, as in the warm parent.
     """
@@ -215,7 +220,8 @@ RECORDER = Recorder()
 
 def recorded(owner: Any, method: str, library: str, read: Callable[..., Captured],
              before: Callable[..., Any] | None = None) -> None:
-    """Patch owner.method(subject, ...): read(subject, ...) is recorded, before(subject, ...) runs, then the original."""
+    """Patch owner.method(subject, ...): read(subject, ...) is recorded, before(subject, ...) runs, then the original.
+    """
     original = getattr(owner, method)
 
     @functools.wraps(original)
@@ -228,7 +234,7 @@ def recorded(owner: Any, method: str, library: str, read: Callable[..., Captured
     setattr(owner, method, entry)
 
 
-# --------------------------------------------------------------------------------------------- libraries and their hooks
+# ------------------------------------------------------------------------------------------ libraries and their hooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +242,8 @@ class Library:
     """What a warm parent is made for.
 
     words: any of them as a word in an import line announces the library.  preload: modules imported before forking.
-    rehearsal: a small program that builds and solves as real ones do; run before forking, it leaves the interpreter with the
-    late imports made and the hot code specialised, which halves the memory that each child must copy.
+    rehearsal: a small program that builds and solves as real ones do; run before forking, it leaves the interpreter
+    with the late imports made and the hot code specialised, which halves the memory that each child must copy.
     """
 
     name: str
@@ -325,7 +331,9 @@ class _Loader(importlib.abc.Loader):
 
 
 def rehearse(found: Library, times: int = 10) -> str:
-    """Run a library's rehearsal in this process, recording to nowhere; "" or the error.  It must leave no thread behind."""
+    """Run a library's rehearsal in this process, recording to nowhere; "" or the error.  It must leave no thread
+    behind.
+    """
     code = compile(found.rehearsal, "rehearsal", "exec")
     RECORDER.sink = lambda kind, payload: None
     try:

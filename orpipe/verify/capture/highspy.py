@@ -41,14 +41,16 @@ def patch(highspy: ModuleType) -> None:
         if h.getHessianNumNz():
             raise Unsupported("highspy: the model has a quadratic objective")
         matrix = lp.a_matrix_
-        start, index, value = np.asarray(matrix.start_, np.int64), np.asarray(matrix.index_), np.asarray(matrix.value_)
-        if matrix.format_ == highspy.MatrixFormat.kColwise:
-            start, index, value = by_rows(start, index, value, lp.num_row_)
+        start = np.asarray(matrix.start_, np.int64)
+        index, value = np.asarray(matrix.index_, np.int64), np.asarray(matrix.value_, np.float64)
+        by_columns = matrix.format_ == highspy.MatrixFormat.kColwise
+        arrays = by_rows(start, index, value, lp.num_row_) if by_columns else {
+            "indptr": start, "indices": index, "data": value}
         return Captured.of(
             "highspy", "highspy", maximize=lp.sense_ == highspy.ObjSense.kMaximize, offset=lp.offset_,
             columns=lp.col_names_ or [""] * lp.num_col_, rows=lp.row_names_ or [""] * lp.num_row_,
             cost=lp.col_cost_, lower=lp.col_lower_, upper=lp.col_upper_, integer=[t != kind.kContinuous for t in types],
-            row_lower=lp.row_lower_, row_upper=lp.row_upper_, indptr=start, indices=index, data=value,
+            row_lower=lp.row_lower_, row_upper=lp.row_upper_, **arrays,
         )
 
     def settle(h: Any, *_: Any, **__: Any) -> None:
@@ -64,9 +66,9 @@ def patch(highspy: ModuleType) -> None:
     quiet.setOptionValue("output_flag", False)
 
 
-def by_rows(start: np.ndarray, index: np.ndarray, value: np.ndarray, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compressed columns to compressed rows: (indptr (n_rows+1,), indices, data), columns ascending in each row."""
+def by_rows(start: np.ndarray, index: np.ndarray, value: np.ndarray, n_rows: int) -> dict[str, np.ndarray]:
+    """Compressed columns as the arrays indptr (n_rows+1,), indices and data of compressed rows, columns ascending."""
     columns = np.repeat(np.arange(len(start) - 1), np.diff(start))
     order = np.argsort(index, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(index.astype(np.int64), minlength=n_rows))])
-    return indptr, columns[order], value[order]
+    return {"indptr": indptr, "indices": columns[order], "data": value[order]}

@@ -1,4 +1,5 @@
-"""OR-Tools: model_builder, pywraplp, MathOpt and CP-SAT, each a library of its own for the warm parents (their imports weigh).
+"""OR-Tools: model_builder, pywraplp, MathOpt and CP-SAT, each a library of its own for the warm parents (their
+imports weigh).
 
 Solvers that are not in the wheel, and the bundled HiGHS (it crashes beside highspy), give way to SCIP or GLOP.
 """
@@ -95,7 +96,9 @@ def patch_builder(module: ModuleType) -> None:
 
 
 def read_builder(helper: Any) -> Captured:
-    """By way of a binary file: the helper counts conditional rows among the others but cannot name them without a crash."""
+    """By way of a binary file: the helper counts conditional rows among the others but cannot name them without a
+    crash.
+    """
     from ortools.linear_solver import linear_solver_pb2
 
     fd, path = tempfile.mkstemp(suffix=".pb")
@@ -123,7 +126,8 @@ def patch_wrapper(module: ModuleType) -> None:
     def create_here(solver_id: str) -> Any:
         wanted = str(solver_id).upper()
         made = create(wanted) if wanted.split("_")[0] in {"GLOP", "PDLP", "CLP", "SCIP", "CBC", "SAT", "BOP"} else None
-        return made if made is not None else create("GLOP" if wanted.endswith(("_LP", "LINEAR_PROGRAMMING")) else "SCIP")
+        linear_only = wanted.endswith(("_LP", "LINEAR_PROGRAMMING"))
+        return made if made is not None else create("GLOP" if linear_only else "SCIP")
 
     def start_here(self: Any, name: str, problem_type: int) -> None:
         if problem_type not in kept:
@@ -184,7 +188,7 @@ def patch_mathopt(module: ModuleType) -> None:
         start(self, opt_model, built_in(solver_type), **kwargs)
         self._orpipe_model = opt_model
 
-    module.solve, module.IncrementalSolver.__init__ = solve_here, start_here
+    vars(module)["solve"], module.IncrementalSolver.__init__ = solve_here, start_here
     recorded(module, "solve", "ortools", lambda model, *_, **__: read_mathopt(model.export_model()))
     recorded(module.IncrementalSolver, "solve", "ortools",
              lambda self, **_: read_mathopt(self._orpipe_model.export_model()))
@@ -200,7 +204,8 @@ def read_mathopt(proto: Any) -> Captured:
     ids = list(proto.variables.ids)
     at = {name: k for k, name in enumerate(ids)}
     cost = [0.0] * len(ids)
-    for column, value in zip(proto.objective.linear_coefficients.ids, proto.objective.linear_coefficients.values, strict=True):
+    target = proto.objective.linear_coefficients
+    for column, value in zip(target.ids, target.values, strict=True):
         cost[at[column]] = value
     terms: dict[int, list[tuple[int, float]]] = {row: [] for row in proto.linear_constraints.ids}
     matrix = proto.linear_constraint_matrix
@@ -228,7 +233,7 @@ def patch_sat(module: ModuleType) -> None:
             self.parameters.num_workers = 1
 
     for name in ("solve", "Solve"):
-        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read_sat(model.proto), before=one_worker)
+        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read_sat(model.proto), one_worker)
 
 
 def read_sat(proto: Any) -> Captured:

@@ -30,11 +30,11 @@ def patch(pulp: ModuleType) -> None:
     class Recording(pulp.HiGHS):  # type: ignore[name-defined,misc]
         """HiGHS in place of a program's solver; keeps its limits, drops its log."""
 
-        def actualSolve(self, lp: Any, **_: Any) -> Any:  # noqa: N802
+        def actualSolve(self, lp: Any, **_: Any) -> Any:
             with RECORDER.solving("pulp", lambda: read(lp, self.mip)):
                 return super().actualSolve(lp)
 
-        def findSolutionValues(self, lp: Any) -> Any:  # noqa: N802
+        def findSolutionValues(self, lp: Any) -> Any:
             """pulp calls HiGHS's "unbounded or infeasible" infeasible; here a solve without objective decides."""
             answer = super().findSolutionValues(lp)
             h, status = lp.solverModel, lp.solverModel.getModelStatus
@@ -65,8 +65,9 @@ def patch(pulp: ModuleType) -> None:
             rows.add(name, [k for k, _ in terms], [a for _, a in terms],
                      -math.inf if lower is None else lower, math.inf if upper is None else upper)
         objective = lp.objective
+        offset = objective.constant if objective is not None else 0.0
         return Captured.of(
-            "pulp", "pulp", maximize=lp.sense == pulp.LpMaximize, offset=objective.constant if objective is not None else 0.0,
+            "pulp", "pulp", maximize=lp.sense == pulp.LpMaximize, offset=offset,
             columns=[v.name for v in variables],
             cost=[objective.get(v, 0.0) if objective is not None else 0.0 for v in variables],
             lower=[-math.inf if v.lowBound is None else v.lowBound for v in variables],
@@ -80,7 +81,7 @@ def patch(pulp: ModuleType) -> None:
     def solve_here(self: Any, solver: Any = None, **kwargs: Any) -> Any:
         return solve(self, stand_in(solver or self.solver))
 
-    def sequential_here(self: Any, objectives: Any, absoluteTols: Any = None, relativeTols: Any = None,  # noqa: N803
+    def sequential_here(self: Any, objectives: Any, absoluteTols: Any = None, relativeTols: Any = None,
                         solver: Any = None, debug: bool = False) -> Any:
         return sequential(self, objectives, absoluteTols, relativeTols, stand_in(solver or self.solver), debug)
 

@@ -1,7 +1,8 @@
 """pyomo: models are read from the expression tree; any solver name is answered by HiGHS through APPSI.
 
-`appsi_highs` and `highs` behave as they are (both raise on an infeasible model unless told not to load a solution).  Other
-names get a stand-in that, as the classic interfaces do, returns results with the termination condition and loads nothing.
+`appsi_highs` and `highs` behave as they are (both raise on an infeasible model unless told not to load a solution).
+Other names get a stand-in that, as the classic interfaces do, returns results with the termination condition and
+loads nothing.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ for solver in ("appsi_highs", "glpk"):
 
 # Component types that add nothing to a linear model, or are read here.
 _UNDERSTOOD = frozenset({
-    "Block", "BuildAction", "BuildCheck", "Constraint", "Expression", "Objective", "Param", "Set", "RangeSet", "Suffix", "Var",
-    "SetOf", "BooleanVar", "ExternalFunction", "Port",
+    "Block", "BooleanVar", "BuildAction", "BuildCheck", "Constraint", "Expression", "ExternalFunction", "Objective",
+    "Param", "Port", "RangeSet", "Set", "SetOf", "Suffix", "Var",
 })
 
 
 @hook("pyomo.contrib.appsi.solvers.highs")
 def patch_appsi(module: ModuleType) -> None:
-    module.capture_output = _not_captured
+    vars(module)["capture_output"] = _not_captured
     recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: read(model))
 
 
 @hook("pyomo.contrib.solver.solvers.highs")
 def patch_highs(module: ModuleType) -> None:
-    module.capture_output = _not_captured
+    vars(module)["capture_output"] = _not_captured
     recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: read(model))
 
 
@@ -129,8 +130,9 @@ class _Options(dict[str, Any]):
 
 
 def read(model: Any) -> Captured:
-    """The active part of a model.  Columns: its variables in order of declaration, then others that a row uses.  A fixed
-    variable is a column with equal bounds."""
+    """The active part of a model.  Columns: its variables in order of declaration, then others that a row uses.  A
+    fixed variable is a column with equal bounds.
+    """
     from pyomo.core import Constraint, Objective, Var, value
     from pyomo.core.base.objective import maximize
 
@@ -171,7 +173,8 @@ def read(model: Any) -> Captured:
     return Captured.of(
         "pyomo", "pyomo", maximize=bool(objectives) and objectives[0].sense == maximize, offset=offset,
         columns=[v.name for v in variables], cost=cost,
-        lower=[-math.inf if b[0] is None else b[0] for b in bounds], upper=[math.inf if b[1] is None else b[1] for b in bounds],
+        lower=[-math.inf if lower is None else lower for lower, _ in bounds],
+        upper=[math.inf if upper is None else upper for _, upper in bounds],
         integer=[v.is_integer() or v.is_binary() for v in variables], **rows.arrays(),
     )
 
