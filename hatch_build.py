@@ -1,4 +1,4 @@
-"""Copies templates/ and data/reference/ into the wheel; editable installs read them in place (see orpipe/resources.py)."""
+"""Copies templates/ and data/reference/ into the wheel; editable installs read them in place (orpipe/resources.py)."""
 
 from typing import Any
 

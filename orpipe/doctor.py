@@ -147,8 +147,8 @@ def _solvers() -> Iterator[Finding]:
         detail = f"{adapter.package} {adapter.version}, solves {' and '.join(kinds) or 'nothing'}"
         cure = f"reinstall it: pip install --force-reinstall {adapter.package}" if faults else ""
         yield Finding("solver", name, "limited" if faults else "ok", "; ".join([detail, *faults]), cure)
-    for module, error in solve.unavailable().items():
-        detail = f"its library cannot be imported: {error}"
+    for module, why in solve.unavailable().items():
+        detail = f"its library cannot be imported: {why}"
         yield Finding("solver", module, "limited", detail, "pip install 'orpipe[judge]'")
     for kind, names in families.items():
         detail = f"{', '.join(sorted(names)) or 'none'}; two are needed to prove a label"

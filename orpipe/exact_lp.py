@@ -4,8 +4,8 @@
     fixed(problem, values)            the LP left when the integer columns are given
     without_objective(problem)        the feasibility question
     contradiction(problem)            a column or row whose own sides exclude each other
-    elastic(problem)                  an LP whose exact optimum is positive if and only if the rows are infeasible (Farkas)
-    recession(problem)                an LP whose exact optimum improves if and only if an improving ray exists
+    elastic(problem)                  an LP whose exact optimum is positive exactly if the rows are infeasible (Farkas)
+    recession(problem)                an LP whose exact optimum improves on 0 exactly if an improving ray exists
 
 Integrality is ignored here except by `fixed`.
 """
@@ -62,7 +62,7 @@ class Vertex:
 
 
 def vertex(problem: Problem, basis: Basis) -> Vertex | None:
-    """The vertex of `basis`, or None if the statuses describe no basis (wrong count, singular, held at an infinite side)."""
+    """The vertex of `basis`, or None if the statuses describe no basis (wrong count, singular, held at no side)."""
     matrix, A = problem.matrix, problem.matrix_exact
     columns = _held(basis.columns, problem.lower, problem.upper, problem.lower_exact, problem.upper_exact)
     rows = _held(basis.rows, problem.row_lower, problem.row_upper, problem.row_lower_exact, problem.row_upper_exact)
@@ -292,7 +292,7 @@ def _factor(rows: list[dict[int, int]]) -> _Factors | None:
 
 
 def fixed(problem: Problem, values: Sequence[int]) -> Problem:
-    """The LP left when every integer column is fixed at its entry of `values` (n,; entries of continuous columns unused)."""
+    """The LP left when each integer column is fixed at its entry of `values` (n,); other entries are not read."""
     whole = Exact.of(np.array([int(v) for v in values], dtype=object))
 
     def pinned(bound: Exact) -> Exact:
@@ -302,7 +302,8 @@ def fixed(problem: Problem, values: Sequence[int]) -> Problem:
     return replace(
         problem, integer=np.zeros(problem.n_vars, bool),
         lower_exact=pinned(problem.lower_exact), upper_exact=pinned(problem.upper_exact),
-        lower=np.where(problem.integer, as_float, problem.lower), upper=np.where(problem.integer, as_float, problem.upper),
+        lower=np.where(problem.integer, as_float, problem.lower),
+        upper=np.where(problem.integer, as_float, problem.upper),
     )
 
 
@@ -317,15 +318,15 @@ def without_objective(problem: Problem) -> Problem:
 
 
 def contradiction(problem: Problem) -> str | None:
-    """The first column or row whose own sides exclude each other (an integer column: no whole number between), or None."""
+    """The first column or row whose own sides exclude each other (integer column: no whole number between), or None."""
+    p = problem
     for names, finite, low, high in (
-        (problem.columns, np.isfinite(problem.lower) & np.isfinite(problem.upper), problem.lower_exact, problem.upper_exact),
-        (problem.rows, np.isfinite(problem.row_lower) & np.isfinite(problem.row_upper),
-         problem.row_lower_exact, problem.row_upper_exact),
+        (p.columns, np.isfinite(p.lower) & np.isfinite(p.upper), p.lower_exact, p.upper_exact),
+        (p.rows, np.isfinite(p.row_lower) & np.isfinite(p.row_upper), p.row_lower_exact, p.row_upper_exact),
     ):
         crossed = low.num.astype(object) * high.den > high.num.astype(object) * low.den
-        if names is problem.columns:
-            crossed = crossed | (problem.integer & (-(-low.num // low.den) > high.num // high.den))
+        if low is p.lower_exact:
+            crossed = crossed | (p.integer & (-(-low.num // low.den) > high.num // high.den))
         found = np.flatnonzero(finite & crossed.astype(bool))
         if len(found):
             return names[found[0]]
@@ -369,8 +370,8 @@ def elastic(problem: Problem) -> Problem:
 def recession(problem: Problem) -> Problem:
     """The LP over directions d, -1 <= d <= 1, that keep every row and bound for ever, with the objective of `problem`.
 
-    Its exact optimum is better than 0 exactly if the relaxation has an improving ray; with a feasible point of a problem
-    with rational data that proves unboundedness, integer columns included.
+    Its exact optimum is better than 0 exactly if the relaxation has an improving ray.  As data are rational, that and a
+    feasible point prove unboundedness, integer columns included.
     """
     def side(finite: np.ndarray) -> tuple[np.ndarray, Exact]:
         return np.where(finite, 0.0, np.inf), Exact(np.zeros(len(finite), np.int64))

@@ -1,7 +1,7 @@
-"""Exact MPS: numbers are written as finite decimals and read as the decimals they print; nothing passes through a float.
+"""Exact MPS: numbers are written as finite decimals and read as the decimals they print, never through a float.
 
-Free format with an OBJSENSE section, integer markers, RANGES, and the objective constant as minus the right-hand side of
-the objective row, as HiGHS and OR-Tools read it.  Where readers differ (bounds of integer columns, a negative upper
+Free format with an OBJSENSE section, integer markers, RANGES, and the objective constant as minus the right-hand side
+of the objective row, as HiGHS and OR-Tools read it.  Where readers differ (bounds of integer columns, a negative upper
 bound without a lower one) the writer is explicit and the reader refuses.
 """
 
@@ -22,7 +22,7 @@ from orpipe.problem import Problem
 
 Side = Fraction | None  # None: no bound on this side
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_INFINITE = {"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"}
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def assemble(
@@ -75,8 +75,8 @@ def write_mps(problem: Problem) -> str:
     A, m = problem.matrix, problem.n_rows
     den, num = problem.matrix_exact.den, problem.matrix_exact.num.tolist()
     starts, indices = A.indptr.tolist(), A.indices.tolist()
-    low, high = _optional(problem.row_lower, problem.row_lower_exact), _optional(problem.row_upper, problem.row_upper_exact)
-
+    low = _optional(problem.row_lower, problem.row_lower_exact)
+    high = _optional(problem.row_upper, problem.row_upper_exact)
     head, right, ranges = [f" N  {objective}"], [], []
     by_column: list[list[str]] = [[] for _ in columns]
     written: dict[int, str | None] = {}
@@ -117,8 +117,9 @@ def write_mps(problem: Problem) -> str:
             body.append(f"    MARKER  'MARKER'  '{'INTORG' if whole else 'INTEND'}'")
             inside = whole
         body += [f"    {name}  {entry}" for entry in by_column[j] or [f"{objective} 0"]]
-        bounds += [f" {kind} BND  {name}" + (f"  {_decimal(value, f'bound of {problem.columns[j]}')}" if value is not None else "")
-                   for kind, value in _bound_lines(low[j], high[j], whole)]
+        for kind, side in _bound_lines(low[j], high[j], whole):
+            number = "" if side is None else f"  {_decimal(side, f'bound of {problem.columns[j]}')}"
+            bounds.append(f" {kind} BND  {name}{number}")
     if inside:
         body.append("    MARKER  'MARKER'  'INTEND'")
     sense = ["OBJSENSE", "    MAX"] if problem.maximize else []
@@ -128,7 +129,7 @@ def write_mps(problem: Problem) -> str:
 
 
 def _optional(floats: np.ndarray, exact: Exact) -> list[Side]:
-    return [value if known else None for value, known in zip(exact.fractions(), np.isfinite(floats).tolist(), strict=True)]
+    return [v if known else None for v, known in zip(exact.fractions(), np.isfinite(floats).tolist(), strict=True)]
 
 
 def _row_type(low: Side, high: Side) -> str:
@@ -207,8 +208,8 @@ class _Reading:
 
 
 def read_mps(text: str) -> Problem:
-    """A Problem from free-format MPS, every number exactly as printed.  The first N row is the objective, further N rows
-    are rows without sides.  Raises ParseError with the line number for anything unknown, ambiguous or repeated."""
+    """A Problem from free-format MPS, every number exactly as printed.  The first N row is the objective, further N
+    rows are rows without sides.  Raises ParseError with the line number for anything unknown, ambiguous or repeated."""
     state = _Reading()
     section = ""
     number = 0
@@ -358,7 +359,7 @@ def _bound(state: _Reading, words: list[str], line: int) -> None:
         raise _fault(line, f"expected {kind}, a set name, a column" + ("" if bare else " and a number"))
     column = state.kinds[_known(state.columns, "column", rest[0], line)]
     value: Side = None
-    if not bare and rest[1].lower() not in _INFINITE:
+    if not bare and not _INFINITE.fullmatch(rest[1]):
         value = _value(rest[1], line)
     elif not bare and (kind in ("FX", "LI", "UI") or (rest[1][0] == "-") is not (kind == "LO")):
         raise _fault(line, f"bound {kind} at {rest[1]}")
@@ -385,14 +386,15 @@ def _finish(state: _Reading, line: int) -> Problem:
     for name, j in state.columns.items():
         column = state.kinds[j]
         if column.whole and not column.high_given:
-            raise _fault(column.line, f"integer column '{name}' has no upper bound; readers differ, write UP or PL")
+            raise _fault(column.line, f"integer column '{name}' has no upper bound; write UP or PL")
         if column.high is not None and column.high < 0 and not column.low_given:
-            raise _fault(column.line, f"negative upper bound of '{name}' without a lower one; readers differ, write LO or MI")
+            raise _fault(column.line, f"'{name}' has a negative upper bound but no lower one; write LO or MI")
     return assemble(
         name=state.name, maximize=state.maximize, columns=list(state.columns),
         cost=[state.cost.get(j, Fraction(0)) for j in range(len(state.kinds))], offset=state.offset,
         rows=list(state.rows), entries=((i, j, value) for (i, j), value in state.entries.items()),
-        row_sides=[_sides(kind, state.right.get(i, Fraction(0)), state.ranges.get(i)) for i, kind in enumerate(state.types)],
+        row_sides=[_sides(kind, state.right.get(i, Fraction(0)), state.ranges.get(i))
+                   for i, kind in enumerate(state.types)],
         bounds=[(column.low, column.high) for column in state.kinds], integer=[column.whole for column in state.kinds],
     )
 

@@ -1,6 +1,6 @@
 """Solving: what a solver may claim, who claims it, and when claims become a label.  Imports no vendor.
 
-    solvers()           adapters found in the package orpipe_solvers, by name; unavailable() says what is missing and why
+    solvers()           adapters found in the package orpipe_solvers, by name; unavailable() says what is missing
     settle(...)         one solver's answer, with "infeasible or unbounded" decided by that solver
     label(problem)      Label (two solver families prove the same, checked in exact arithmetic) or Refusal (why not)
 
@@ -89,7 +89,7 @@ class Result:
     basis: Basis | None = None
 
     def record(self) -> dict[str, str | float | None]:
-        """For data files: name, version, status, objective.  No duration, so that the same recipe gives the same bytes."""
+        """For data files: name, version, status, objective.  No duration: the same recipe gives the same bytes."""
         return {"name": self.solver, "version": self.version, "status": str(self.outcome), "objective": self.objective}
 
     def __str__(self) -> str:
@@ -126,8 +126,8 @@ class Solver(ABC):
     def solve(self, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
               start: np.ndarray | None = None) -> Result:
         """One solve.  time_limit in seconds; nodes bounds the search (branch-and-bound nodes, conflicts for CP-SAT)
-        independently of the machine's speed; start (n,) is a point to begin from, which the solver checks itself and may
-        ignore.  Raises Unsupported if `accepts` gives a reason."""
+        independently of the machine's speed; start (n,) is a point to begin from, which the solver checks itself and
+        may ignore.  Raises Unsupported if `accepts` gives a reason."""
         if reason := self.accepts(problem):
             raise Unsupported(f"{self.name} cannot take this problem: {reason}; ask another solver")
         began = time.perf_counter()
@@ -135,7 +135,7 @@ class Solver(ABC):
         outcome = answer.outcome
         if outcome is Outcome.INFEASIBLE_OR_UNBOUNDED and not problem.cost_exact.num.any():
             outcome = Outcome.INFEASIBLE  # a zero objective cannot be unbounded
-        limits: dict[str, float | int | str] = {"time_limit": time_limit} | ({} if nodes is None else {"nodes": nodes})
+        limits: dict[str, float] = {"time_limit": time_limit} | ({} if nodes is None else {"nodes": nodes})
         return Result(
             solver=self.name, family=self.family, version=self.version, outcome=outcome,
             objective=answer.objective, point=answer.point, seconds=time.perf_counter() - began,
@@ -211,8 +211,8 @@ def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: i
     if result.outcome is not Outcome.INFEASIBLE_OR_UNBOUNDED:
         return result
     again = adapter.solve(exact_lp.without_objective(problem), time_limit, nodes)
-    outcome = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}.get(again.outcome, result.outcome)
-    return replace(result, outcome=outcome, seconds=result.seconds + again.seconds,
+    meaning = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}
+    return replace(result, outcome=meaning.get(again.outcome, result.outcome), seconds=result.seconds + again.seconds,
                    message=f"infeasible or unbounded; with a zero objective {again.outcome}")
 
 
@@ -311,30 +311,32 @@ class _Check:
     def verdict(self) -> Label | Refusal:
         first, second = self.proofs
         if first.outcome is not second.outcome:
-            return self._refuse("disagreement", f"{first}; {second}")
+            return self._refuse("disagreement", self._said())
         if first.outcome is Outcome.OPTIMAL:
             return self._optimal()
         return self._infeasible() if first.outcome is Outcome.INFEASIBLE else self._unbounded()
+
+    def _said(self) -> str:
+        return "; ".join(map(str, self.proofs))
 
     def _refuse(self, reason: Reason, detail: str) -> Refusal:
         return Refusal(reason, detail, self.results)
 
     def _optimal(self) -> Label | Refusal:
-        claims = [result.objective for result in self.proofs if result.objective is not None]
-        if len(claims) < 2 or not agree(*claims):
-            return self._refuse("disagreement", "; ".join(map(str, self.proofs)))
+        first, second = (result.objective for result in self.proofs)
+        if first is None or second is None or not agree(first, second):
+            return self._refuse("disagreement", self._said())
         best: exact_lp.Vertex | None = None
         for result in self.proofs:
             found = self._vertex(self.problem, result)
-            if found is None or not all(agree(float(found.objective), claim) for claim in claims):
+            if found is None or not all(agree(float(found.objective), claim) for claim in (first, second)):
                 continue
             better = best is None or (found.objective > best.objective) == self.problem.maximize
             best = found if better else best
-            if agree(*claims, tolerance=_SAME):
+            if agree(first, second, _SAME):
                 break
         if best is None:
-            return self._refuse("inexact point", "no reported point stands in exact arithmetic: "
-                                + "; ".join(map(str, self.proofs)))
+            return self._refuse("inexact point", f"no reported point stands in exact arithmetic: {self._said()}")
         lp = self.problem.kind == "LP"
         return Label("optimal", float(best.objective), best.objective, best.point, "exact" if lp else "agreement",
                      self.results, duals=best.duals if lp else None)
@@ -342,7 +344,7 @@ class _Check:
     def _infeasible(self) -> Label | Refusal:
         broken = self._least_violation()
         if broken == 0 and self.problem.kind == "LP":
-            return self._refuse("disagreement", "a feasible point exists in exact arithmetic: " + "; ".join(map(str, self.proofs)))
+            return self._refuse("disagreement", f"a feasible point exists in exact arithmetic: {self._said()}")
         return Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
 
     def _unbounded(self) -> Label | Refusal:
@@ -352,7 +354,7 @@ class _Check:
         ray = self._basic(exact_lp.recession(self.problem))
         if point is None or ray is None or ray.objective == 0:
             missing = "feasible point" if point is None else "improving ray"
-            return self._refuse("inexact point", f"unbounded, but no exact {missing}: " + "; ".join(map(str, self.proofs)))
+            return self._refuse("inexact point", f"no exact {missing}: {self._said()}")
         return Label("unbounded", None, None, point.point, "exact", self.results, ray=ray.point)
 
     def _least_violation(self) -> Fraction | None:
@@ -363,7 +365,7 @@ class _Check:
         return None if found is None else found.objective
 
     def _vertex(self, problem: Problem, result: Result) -> exact_lp.Vertex | None:
-        """An exactly feasible point: optimal for an LP, optimal for the integers of `result` otherwise; None if none is found."""
+        """An exactly feasible point, best for an LP, else best for the integers of `result`; None if there is none."""
         if problem.kind == "LP":
             return self._basic(problem, result.basis)
         if result.point is None or not np.isfinite(result.point).all():

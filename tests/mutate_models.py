@@ -32,7 +32,8 @@ def depots() -> Example:
     m.minimize(opening=(sum_(i)(f[i] * y[i]), "cost of keeping {I_s} open"),
                shipping=(sum_(i, j)(c[i, j] * x[i, j]), "cost of carriage"))
     m.require("meet", sum_(i)(x[i, j]) == d[j], forall=(j,), because="every {J} receives exactly what it needs")
-    m.fixed_charge("supply", sum_(j)(x[i, j]) + r[i], y[i], q[i], forall=(i,), because="only open {I_s} dispatch, up to their capacity")
+    m.fixed_charge("supply", sum_(j)(x[i, j]) + r[i], y[i], q[i], forall=(i,),
+                   because="only open {I_s} dispatch, up to their capacity")
     m.fixed_charge("pair", x[i, j], y[i], d[j], forall=(i, j), because="a closed {I} sends nothing to any {J}")
     return Example(lower(m.build()), {
         "I": ["North", "South"], "J": ["Alder", "Birch", "Cedar"], "f": {"North": 120, "South": 90},
@@ -62,18 +63,22 @@ def lots() -> Example:
     v = m.var("v", t, name="net", unit="goods", lower=None, meaning="amount made beyond the need of {T} t")
     z = m.var("z", t, name="swing", unit="goods", meaning="change of output in {T} t", auxiliary=True)
     m.maximize(sales=(sum_(t)(e * d[t]), "revenue"), making=(-sum_(t)(p[t] * x[t]), "cost of production"),
-               storing=(-sum_(t)(h * s[t] + h * z[t]), "cost of storage and change"), setting=(-sum_(t)(f[t] * y[t]), "cost of set-ups"))
-    m.require("start", s0 + x[t] == d[t] + s[t], forall=(t,), where=t == first, because="the first {T} begins with the stock at the start")
-    m.require("balance", s[t - 1] + x[t] == d[t] + s[t], forall=(t,), where=t > first, because="stock and output cover the demand of the {T}, and the rest is stored")
+               storing=(-sum_(t)(h * s[t] + h * z[t]), "cost of storage and change"),
+               setting=(-sum_(t)(f[t] * y[t]), "cost of set-ups"))
+    m.require("start", s0 + x[t] == d[t] + s[t], forall=(t,), where=t == first,
+              because="the first {T} begins with the stock at the start")
+    m.require("balance", s[t - 1] + x[t] == d[t] + s[t], forall=(t,), where=t > first,
+              because="stock and output cover the demand of the {T}, and the rest is stored")
     m.require("beyond", v[t] == x[t] - d[t], forall=(t,), because="the net amount is output less demand")
     m.require("together", sum_(t)(x[t]) >= sum_(t)(d[t]) - s0, because="the total demand is covered")
     m.fixed_charge("link", x[t], y[t], cap[t], forall=(t,), because="nothing is made without a set-up")
     m.require("lot", x[t] >= low * y[t], forall=(t,), because="a {T} with a set-up makes at least the smallest lot")
-    m.absolute("swing", z[t], x[t] - x[t - 1], forall=(t,), where=t > first, because="the change is counted whether up or down")
+    m.absolute("swing", z[t], x[t] - x[t - 1], forall=(t,), where=t > first,
+               because="the change is counted whether up or down")
     m.require("steady", z[t] <= ramp, forall=(t,), because="output changes slowly")
     return Example(lower(m.build()), {
-        "T": [1, 2, 3], "p": {"1": 2, "2": 3, "3": 5}, "e": 9, "h": 0.5, "f": {"1": 10, "2": 20, "3": 15}, "d": {"1": 4, "2": 6, "3": 8},
-        "s0": 2, "k": {"1": 12, "2": 12, "3": 14}, "u": 9, "l": 3, "g": 7,
+        "T": [1, 2, 3], "p": {"1": 2, "2": 3, "3": 5}, "e": 9, "h": 0.5, "f": {"1": 10, "2": 20, "3": 15},
+        "d": {"1": 4, "2": 6, "3": 8}, "s0": 2, "k": {"1": 12, "2": 12, "3": 14}, "u": 9, "l": 3, "g": 7,
     })
 
 
@@ -87,10 +92,12 @@ def jobs() -> Example:
     cap = m.param("n", w, name="most", integer=True, meaning="number of jobs a {W} may take")
     x = m.var("x", w, j, kind="binary", name="assign", meaning="1 if {W} w does {J} j")
     z = m.var("z", j, k, kind="binary", name="pair", meaning="1 if {J} j precedes {J} k")
-    m.minimize(work=(sum_(w, j)(c[w, j] * x[w, j]), "hours worked"), saved=(-sum_(j, k, where=j < k)(b[j, k] * z[j, k]), "hours saved"))
+    m.minimize(work=(sum_(w, j)(c[w, j] * x[w, j]), "hours worked"),
+               saved=(-sum_(j, k, where=j < k)(b[j, k] * z[j, k]), "hours saved"))
     m.require("done", sum_(w)(x[w, j]) == 1, forall=(j,), because="every {J} is done by exactly one {W}")
     m.require("load", sum_(j)(x[w, j]) <= cap[w], forall=(w,), because="no {W} takes more {J_s} than allowed")
-    m.require("once", z[j, k] + z[k, j] <= 1, forall=(j, k), where=j != k, because="of two {J_s} at most one precedes the other")
+    m.require("once", z[j, k] + z[k, j] <= 1, forall=(j, k), where=j != k,
+              because="of two {J_s} at most one precedes the other")
     m.require("few", sum_(j, k, where=j != k)(z[j, k]) <= 2, because="at most two pairs are combined")
     return Example(lower(m.build()), {
         "W": ["Ann", "Bo"], "J": ["a", "b", "c"], "n": {"Ann": 2, "Bo": 2},
@@ -124,12 +131,15 @@ def tour() -> Example:
     x = m.var("x", i, j, kind="binary", name="go", domain=P, meaning="1 if the tour goes from {N} i to {N} j")
     u = m.var("u", i, name="order", lower=0, upper=card(N), auxiliary=True, meaning="place of {N} i in the tour")
     m.minimize(length=(sum_(i, j, where=P[i, j])(c[i, j] * x[i, j]), "length of the tour"))
-    m.require("leave", sum_(j, where=P[i, j])(x[i, j]) == 1, forall=(i,), because="the tour leaves every {N} exactly once")
-    m.require("enter", sum_(i, where=P[i, j])(x[i, j]) == 1, forall=(j,), because="the tour enters every {N} exactly once")
-    m.require("subtour", u[i] - u[j] + card(N) * x[i, j] <= card(N) - 1, forall=(i, j), where=(i > first, j > first, P[i, j]),
-              because="the tour does not close before it has seen every {N}")
+    m.require("leave", sum_(j, where=P[i, j])(x[i, j]) == 1, forall=(i,),
+              because="the tour leaves every {N} exactly once")
+    m.require("enter", sum_(i, where=P[i, j])(x[i, j]) == 1, forall=(j,),
+              because="the tour enters every {N} exactly once")
+    m.require("subtour", u[i] - u[j] + card(N) * x[i, j] <= card(N) - 1, forall=(i, j),
+              where=(i > first, j > first, P[i, j]), because="the tour does not close before it has seen every {N}")
     names = ["A", "B", "C", "D"]
-    return Example(m.build(), {"N": names, "c": {a: {b: 3 * k + l + 1 for l, b in enumerate(names) if a != b} for k, a in enumerate(names)}})
+    far = {a: {b: 3 * k + l + 1 for l, b in enumerate(names) if a != b} for k, a in enumerate(names)}
+    return Example(m.build(), {"N": names, "c": far})
 
 
 def shop() -> Example:
@@ -144,24 +154,26 @@ def shop() -> Example:
     H = m.param("H", name="horizon", unit="hour", meaning="length of the planning period")
     o = m.param("o", name="overtime_limit", unit="hour", meaning="most overtime")
     q = m.param("q", name="overtime_least", unit="hour", meaning="least overtime once there is any")
+    g = m.param("g", name="weight", unit="money/hour", meaning="cost of an hour of delay")
     s = m.var("s", j, name="start", unit="hour", meaning="start of {J} j")
     b = m.var("b", j, name="batch", unit="piece", meaning="pieces of {J} j finished")
     C = m.var("C", name="makespan", unit="hour", auxiliary=True, meaning="time at which the last {J} ends")
     w = m.var("w", j, name="overtime", unit="hour", meaning="overtime spent on {J} j")
     late = m.var("late", j, kind="binary", meaning="1 if {J} j may end late")
-    m.minimize(end=(C * m.param("g", name="weight", unit="money/hour", meaning="cost of an hour of delay")._scalar(), "cost of time"),
+    m.minimize(end=(g * C, "cost of time"),
                extra=(sum_(j)(r[j] * w[j]), "cost of overtime"))
     m.require("all", b[j] == n[j], forall=(j,), because="every {J} is finished")
     m.maximum("last", C, s[j] + b[j] / a[j] - w[j], over=(j,), because="the time of completion is that of the last {J}")
-    m.either_or("order", s[j] + n[j] / a[j] <= s[k], s[k] + n[k] / a[k] <= s[j], H, symbol="y", meaning="1 if {J} j is before {J} k",
-                code_name="before", forall=(j, k), where=Q[j, k], domain=Q, because="two {J_s} never run at the same time")
+    m.either_or("order", s[j] + n[j] / a[j] <= s[k], s[k] + n[k] / a[k] <= s[j], H, symbol="y",
+                meaning="1 if {J} j is before {J} k", code_name="before", forall=(j, k), where=Q[j, k], domain=Q,
+                because="two {J_s} never run at the same time")
     m.implies("on_time", late[j], s[j] <= H - o, H, forall=(j,), because="a {J} marked so starts before overtime")
     m.require("marked", sum_(j)(late[j]) >= 1, because="one {J} at least is marked")
-    m.semicontinuous("overtime_lot", w[j], q, o, symbol="v", code_name="has_overtime", forall=(j,), meaning="1 if {J} j has overtime",
-                     because="overtime on a {J} is none or worth the while")
+    m.semicontinuous("overtime_lot", w[j], q, o, symbol="v", code_name="has_overtime", forall=(j,),
+                     meaning="1 if {J} j has overtime", because="overtime on a {J} is none or worth the while")
     return Example(lower(m.build()), {
-        "J": ["a", "b", "c"], "n": {"a": 12, "b": 10, "c": 9}, "a": {"a": 4, "b": 2, "c": 3}, "r": {"a": 7, "b": 6, "c": 5}, "H": 30,
-        "o": 4, "q": 1, "g": 3})
+        "J": ["a", "b", "c"], "n": {"a": 12, "b": 10, "c": 9}, "a": {"a": 4, "b": 2, "c": 3},
+        "r": {"a": 7, "b": 6, "c": 5}, "H": 30, "o": 4, "q": 1, "g": 3})
 
 
 def network() -> Example:
@@ -186,8 +198,9 @@ def network() -> Example:
             out.setdefault(tail, {})[head] = value
         return out
 
-    return Example(m.build(), {"N": ["s", "a", "b", "t"], "A": [list(a) for a in arcs], "b": {"s": 7, "a": 0, "b": 0, "t": -7},
-                               "c": table(1, 2, 3, 1, 0.5), "k": table(0.1, 0, 0.2, 0, 0), "u": table(5, 5, 4, 6, 3)})
+    return Example(m.build(), {"N": ["s", "a", "b", "t"], "A": [list(a) for a in arcs],
+                               "b": {"s": 7, "a": 0, "b": 0, "t": -7}, "c": table(1, 2, 3, 1, 0.5),
+                               "k": table(0.1, 0, 0.2, 0, 0), "u": table(5, 5, 4, 6, 3)})
 
 
 def rota() -> Example:
@@ -200,8 +213,10 @@ def rota() -> Example:
     x = m.var("x", d, kind="integer", name="begin", unit="person", meaning="people who start on {D} d")
     m.minimize(wages=(sum_(d)(wage[d] * x[d]), "wages"))
     m.require("staffed", x[d] + x[d - 1] >= need[d], forall=(d,), because="every {D} has enough people")
-    m.require("calm", x[d] <= need[d], forall=(d,), where=given(need[d] >= 2 * need[d - 1]), because="after a calm {D} no more start than are needed")
-    return Example(m.build(), {"D": ["Mon", "Tue", "Wed"], "r": {"Mon": 2, "Tue": 5, "Wed": 4}, "c": {"Mon": 10, "Tue": 11, "Wed": 12}})
+    m.require("calm", x[d] <= need[d], forall=(d,), where=given(need[d] >= 2 * need[d - 1]),
+              because="after a calm {D} no more start than are needed")
+    return Example(m.build(), {"D": ["Mon", "Tue", "Wed"], "r": {"Mon": 2, "Tue": 5, "Wed": 4},
+                               "c": {"Mon": 10, "Tue": 11, "Wed": 12}})
 
 
 EXAMPLES: dict[str, Callable[[], Example]] = {

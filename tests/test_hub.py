@@ -86,6 +86,8 @@ def send(folder: Path, hub: Hub, **options: object) -> module.PushReport:
 
 def test_a_push_arrives_whole_and_is_read_back(folder: Path, hub: Hub) -> None:
     (folder / "timings.json").write_text("{}")
+    nothing = pa.table({"id": pa.array([], pa.string())})
+    pq.write_table(nothing, folder / "rejected" / "test-00000-of-00001.parquet")  # empty, and so not listed
     (folder / ".work").mkdir()
     (folder / ".work" / "shard-0.parquet").write_text("half")
     report = send(folder, hub)
@@ -311,7 +313,7 @@ def mixed_shards(root: Path) -> None:
         (absent_split, r"no file matches sft/test-\*.parquet \(config 'sft', split 'test' in README.md\)"),
         (stray_shard, "stray.parquet' belongs to no config"),
         (cut_shard, "sft/test-00000-of-00001.parquet' is not readable as Parquet"),
-        (no_rows, "rejected/train-00000-of-00001.parquet' has no rows and so cannot be loaded; leave out the file and"),
+        (no_rows, "rejected/train-00000-of-00001.parquet' has no rows and so cannot be loaded; leave its"),
         (mixed_shards, "sft/train-00001-of-00002.parquet' has other columns than 'sft/train-00000-of-00002.parquet'"),
     ],
 )

@@ -261,8 +261,8 @@ class _Check:
             if not n.has_variables(r.left) and not n.has_variables(r.right):
                 raise self.fail(where, "holds no variable")
             self.words(where, r.because, "reason (because=...)")
-            if r.tightened_by and r.tightened_by not in self.model.param_by:
-                raise self.fail(where, f"tightened_by names unknown parameter '{r.tightened_by}'")
+            if r.tightened_by and r.tightened_by not in self.model.param_by and r.tightened_by not in self.model.set_by:
+                raise self.fail(where, f"tightened_by names unknown parameter or set '{r.tightened_by}'")
 
     def objective(self) -> None:
         found = None

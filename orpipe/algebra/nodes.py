@@ -214,7 +214,8 @@ class Objective:
 class Row:
     """A family of constraints, one for each tuple of `forall` that satisfies `where`.
 
-    tightened_by: symbol of the parameter whose entries make this row bind harder ("" if there is none).
+    tightened_by: symbol of the parameter whose entries make this row bind harder, or of the tuple set whose pairs do by
+    being taken away ("" if there is none).
     origin: the idiom this row was made from, "" for a row written as such.
     """
 

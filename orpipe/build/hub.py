@@ -162,7 +162,8 @@ class _Folder:
                 raise UsageError(f"'{root}': no file matches {', '.join(patterns)} ({place}); generate it again")
             used.update(names)
             splits.append(_split(root, config, split, names))
-        stray = sorted(n for n in files if n.endswith(".parquet") and n not in used)
+        unlisted = sorted(n for n in files if n.endswith(".parquet") and n not in used)
+        stray = [n for n in unlisted if _shape(root, n).rows]  # an empty split is written, and not listed
         if stray:
             cure = "remove it or generate into an empty folder"
             raise UsageError(f"'{root}/{stray[0]}' belongs to no config in README.md; {cure}")
@@ -188,20 +189,29 @@ def _configs(card: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _split(root: Path, config: str, split: str, names: list[str]) -> _Split:
-    rows, columns = 0, None
-    for name in names:
-        try:
-            with pq.ParquetFile(root / name) as file:
-                here, count = tuple(file.schema_arrow.names), file.metadata.num_rows
-        except (pa.ArrowException, OSError) as error:
-            why = _line(error)
-            raise UsageError(f"'{root}/{name}' is not readable as Parquet ({why}); generate it again") from None
-        if not count:  # `datasets` stops at it, and with it the whole config
-            raise UsageError(f"'{root}/{name}' has no rows and so cannot be loaded; leave out the file and its split")
-        if columns not in (None, here):
+    shapes = {name: _shape(root, name) for name in names}
+    columns = shapes[names[0]].columns
+    for name, shape in shapes.items():
+        if not shape.rows:  # `datasets` stops at it, and with it the whole config
+            raise UsageError(f"'{root}/{name}' has no rows and so cannot be loaded; leave its split out of README.md")
+        if shape.columns != columns:
             raise UsageError(f"'{root}/{name}' has other columns than '{names[0]}'; generate into an empty folder")
-        rows, columns = rows + count, here
-    return _Split(config, split, rows, columns or ())
+    return _Split(config, split, sum(shape.rows for shape in shapes.values()), columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    rows: int
+    columns: tuple[str, ...]
+
+
+def _shape(root: Path, name: str) -> _Shape:
+    try:
+        with pq.ParquetFile(root / name) as file:
+            return _Shape(file.metadata.num_rows, tuple(file.schema_arrow.names))
+    except (pa.ArrowException, OSError) as error:
+        why = _line(error)
+        raise UsageError(f"'{root}/{name}' is not readable as Parquet ({why}); generate it again") from None
 
 
 def _check_name(repo_id: str) -> None:

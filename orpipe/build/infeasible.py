@@ -86,7 +86,7 @@ def with_entry(data: Any, symbol: str, entry: tuple, value: Any) -> dict[str, An
 def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, Any]]:
     model, data = case.model, case.instance.data
     arrays = validate(model, data)
-    symbols = list(dict.fromkeys(r.tightened_by for r in model.rows if r.tightened_by))
+    symbols = list(dict.fromkeys(r.tightened_by for r in model.rows if r.tightened_by in model.param_by))
     symbols = symbols[variant % len(symbols):] + symbols[:variant % len(symbols)] if symbols else []
     for factor in _FACTORS:
         for symbol in symbols:

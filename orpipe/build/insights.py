@@ -95,8 +95,8 @@ def relaxation(case: Case, variant: int) -> str | None:
     if relaxed.objective_exact == case.label.objective_exact:
         return "The linear relaxation has the same optimal value, so asking for whole numbers costs nothing here."
     word = "lower" if not problem.maximize else "upper"
-    return (f"Without the whole-number requirement the linear relaxation gives {approximate(relaxed.objective_exact)} {case.unit}".rstrip()
-            + f", which is only a {word} bound.")
+    return (f"Without the whole-number requirement the linear relaxation gives {stated_value(relaxed.objective_exact, case.unit)}"
+            f", which is only a {word} bound.")
 
 
 def row_family(case: Case, row_name: str) -> Row:
@@ -123,8 +123,8 @@ def tightness(case: Case, variant: int) -> str | None:
         span = slice(A.indptr[i], A.indptr[i + 1])
         activity = sum((Fraction(int(v), problem.matrix_exact.den) * point[int(j)]
                         for v, j in zip(problem.matrix_exact.num[span], A.indices[span], strict=True)), Fraction(0))
-        if not any(point[int(j)] for j in A.indices[span]):
-            continue
+        if not any(point[int(j)] for j in A.indices[span]) or not problem.decision[A.indices[span]].all():
+            continue  # nothing chosen enters it, or it is about helper variables
         side = problem.row_upper_exact if np.isfinite(high) else problem.row_lower_exact
         room = abs(Fraction(int(side.num[i]), side.den) - activity)
         (loose if room else tight).append((problem.rows[i], room))

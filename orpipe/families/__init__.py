@@ -44,6 +44,7 @@ class Family:
     `model` and `sample`; families with several formulations name them, with the symbols of the decisions they share."""
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""  # in words, where the name with spaces is not it
     problem_class: ClassVar[str]
     kind: ClassVar[str]  # LP | MILP | IP | BIP
     tags: ClassVar[tuple[str, ...]]
@@ -69,6 +70,10 @@ class Family:
     @classmethod
     def summary(cls) -> str:
         return " ".join((cls.__doc__ or "").partition("Source:")[0].split())
+
+    @classmethod
+    def heading(cls) -> str:
+        return cls.title or cls.name.replace("_", " ")
 
     def symbolic(self, formulation: str = "") -> Model:
         """The checked symbolic model of a formulation (default: the first)."""

@@ -56,7 +56,7 @@ class CoefficientsTransposed(Operator):
 @operator(
     "wrong-parameter", "Data are read from the wrong column", "data",
     "Two columns of one table, with the same labels and the same unit, are easily taken for each other: capacity "
-    "and demand, buying and selling price, minimum and maximum.")
+    "and demand, buying and selling price, minimum and maximum. Nothing fails, and no unit gives it away.")
 class WrongParameter(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for spot in spots(model):
@@ -125,7 +125,7 @@ class InitialStockIgnored(Operator):
 @operator(
     "data-doubled", "A known quantity is counted twice", "data",
     "A number that a text gives twice (once in words, once in a table; per half and per whole) is added up as "
-    "though two different quantities were meant.")
+    "though two different quantities were meant. The row then asks for twice as much, or allows it.")
 class DataDoubled(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:

@@ -61,7 +61,7 @@ class ContinuousAsInteger(Operator):
 @operator(
     "binary-as-integer", "A yes-or-no variable may exceed 1", "domains",
     "A choice that is either made or not is written as a whole number, and its limit 1 is forgotten because the "
-    "text does not state it: nobody says that a site is opened at most once.")
+    "text does not state it: nobody says that a site is opened at most once. The model then opens it twice.")
 class BinaryAsInteger(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for v in model.variables:
@@ -80,7 +80,7 @@ class BinaryAsInteger(Operator):
 @operator(
     "upper-bound-missing", "An upper bound is left out", "domains",
     "A limit that concerns a single quantity (\"at most 40 a day\") is often tucked into a table or a subordinate "
-    "clause, and since it needs no row of its own it is the first to be lost.")
+    "clause, and since it needs no row of its own it is the first to be lost. The quantity then grows past it.")
 class UpperBoundMissing(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for v in model.variables:

@@ -88,7 +88,7 @@ def _count(k: int) -> str:
 @operator(
     "relation-reversed", "An inequality points the wrong way", "rows",
     "\"No less than\", \"not beyond\", \"must cover\", \"up to\": phrases that put the limit before the quantity, "
-    "or a negation before the comparison, invite the wrong sign.")
+    "or a negation before the comparison, invite the wrong sign. A ceiling becomes a floor, or a floor a ceiling.")
 class RelationReversed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -201,7 +201,7 @@ def is_whole(model: n.Model, e: n.Expr) -> bool:
 @operator(
     "off-by-one", "A limit on whole numbers is off by one", "rows",
     "\"Fewer than 5\", \"more than 5\", \"up to and including 5\": with whole numbers strict and weak comparisons "
-    "differ by one, and everyday language is careless about which is meant.")
+    "differ by one. Everyday language is careless about which is meant, and the optimum often sits on the edge.")
 class OffByOne(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:

@@ -164,7 +164,7 @@ class LastSkipped(Operator):
 
 @operator(
     "first-skipped", "The first element of an ordered set is left out", "index",
-    "The first period has no predecessor and is easily left to a rule of its own that is then never written; an "
+    "The first period has no predecessor and is easily left to a rule of its own that is then never written. An "
     "index that starts at 1 where the data start at 0 does the same.")
 class FirstSkipped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
@@ -180,8 +180,8 @@ def _ends(model: n.Model, end: Literal["first", "last"]) -> Iterator[Part]:
 
     def open_end(k: n.Index, where: n.Cond | None) -> bool:
         given = facts(model, n.conditions(where))
-        narrowed = any(isinstance(c, n.Edge) and c.ref.index == k.name for c in n.conditions(where))
-        return model.set_by[k.set].ordered and not narrowed and cut(k) not in given
+        fixed = any(isinstance(c, n.Edge) and c.op == "=" and c.ref.index == k.name for c in given)
+        return model.set_by[k.set].ordered and not fixed and cut(k) not in given
 
     for t in model.objective.terms:
         for spot in term_spots(t):
@@ -271,8 +271,8 @@ class SumConditionDropped(Operator):
 
 @operator(
     "row-condition-dropped", "A row is written where it should not stand", "index",
-    "A rule for some of the elements (\"after the first day\", \"for different sites\", \"where the two may meet\") "
-    "is applied to all of them, and forbids what nobody has forbidden.")
+    "\"After the first day\", \"for different sites\" and \"where the two may meet\" limit a rule to some of the "
+    "elements. Applied to all of them, it forbids what nobody has forbidden.")
 class RowConditionDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:

@@ -46,13 +46,14 @@ class Names:
         self.variables = {
             v.symbol: "model." + self._attribute(v.name) if on_model else self._take(v.name) for v in model.variables}
         self.rows = {r.name: self._attribute(r.name, "_row") for r in model.rows}
-        self.terms = {t.name: self._take(t.name) for t in model.objective.terms}
+        self.terms = {t.name: self._take(t.name, "_total") for t in model.objective.terms}
         stems = {s.symbol: identifier(s.noun) for s in model.sets}
         shared = Counter(stems.values())
         self._stems = {s.symbol: stems[s.symbol] if shared[stems[s.symbol]] == 1 else s.name for s in model.sets}
 
-    def _take(self, name: str) -> str:
-        name = unused(name, self._taken)
+    def _take(self, name: str, suffix: str = "_") -> str:
+        while name in self._taken:
+            name += suffix
         self._taken.add(name)
         return name
 

@@ -11,7 +11,7 @@ import numpy as np
 from orpipe.algebra import nodes as n
 from orpipe.algebra.text import number_text
 from orpipe.problem import Problem
-from orpipe.render.emit_layout import Doc, Line, Seq, bracket, joined, seq
+from orpipe.render.emit_layout import Doc, Group, Line, Seq, bracket, joined, seq
 from orpipe.render.emit_names import Names
 
 if TYPE_CHECKING:
@@ -225,6 +225,10 @@ class Writer:
                     signed = ("+ ", self.expr(term, at)) if positive is None else ("- ", self.expr(positive, at, 1))
                     parts += [Line(), *signed]
                 return bracket("(", Seq(tuple(parts)), ")") if level else Seq(tuple(parts))
+            case n.Mul(left=n.Num(value=v), right=b) if v < 0:
+                return self.expr(n.Neg(n.Mul(n.Num(-v), b)), at, level)
+            case n.Mul(left=n.Neg(arg=a), right=b):
+                return self.expr(n.Neg(n.Mul(a, b)), at, level)
             case n.Mul(left=a, right=b):
                 product = seq(self.expr(a, at, 1), " * ", self.expr(b, at, 2 if isinstance(b, n.Div) else 1))
                 return seq("(", product, ")") if level > 1 else product
@@ -234,12 +238,13 @@ class Writer:
             case n.Sum(indices=indices, where=where, body=body):
                 inner = self.binding(indices, at)
                 function = self.dialect.summation if n.has_variables(body) else "sum"
-                terms = self.generator(self.expr(body, inner), self.loops(indices, where, inner))
-                return bracket(function + "(", terms, ")")
+                summands = self.generator(self.expr(body, inner), self.loops(indices, where, inner))
+                return bracket(function + "(", summands, ")")
         raise AssertionError(e)
 
     def relation(self, r: n.Row, at: Binding) -> Doc:
-        return seq(self.expr(r.left, at), Line(), f"{_OPERATOR.get(r.relation, r.relation)} ", self.expr(r.right, at))
+        operator = _OPERATOR.get(r.relation, r.relation)
+        return seq(Group(self.expr(r.left, at)), Line(), f"{operator} ", Group(self.expr(r.right, at)))
 
     def total(self, objective: n.Objective) -> Doc:
         """opening + shipping; a term whose expression is negative as a whole is subtracted."""

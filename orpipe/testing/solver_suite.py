@@ -48,8 +48,8 @@ def model(
     offset: Number = 0,
     name: str = "case",
 ) -> Problem:
-    """A Problem from numbers or decimal text; rows are (lower, {column: coefficient}, upper), bounds default to [0, inf).
-    integer: "all" or flags."""
+    """A Problem from numbers or decimal text; rows are (lower, {column: coefficient}, upper), bounds default to
+    [0, inf), integer is "all" or flags."""
     n = len(cost)
 
     def exact(value: Number) -> Fraction | None:
@@ -94,7 +94,8 @@ def fault(adapter: Solver, case: Case) -> str | None:
     if broken := _broken(problem, result.point):
         return f"the point breaks {broken}"
     again = adapter.solve(problem, case.time_limit, case.nodes)
-    return None if again.objective == result.objective else f"two solves give {result.objective!r} and {again.objective!r}"
+    same = again.objective == result.objective
+    return None if same else f"two solves give {result.objective!r} and {again.objective!r}"
 
 
 def _bytes(p: Problem) -> list[bytes]:
@@ -181,12 +182,12 @@ def cases() -> tuple[Case, ...]:
             20, "second and third item: weight 10")
     optimal("integer_fractional_bounds", model([1], [(INF, {0: 1}, 7)], [("0.5", "3.7")], integer="all", maximize=True),
             3, "largest whole number below 3.7")
-    optimal("integer_negative_bounds", model([1, 2], [("-7.5", {0: 1, 1: 1}, INF)], [(-5, -1), (-4, -2)], integer="all"),
-            -11, "x + y >= -7: y = -4 costs least per unit, x = -3")
+    optimal("integer_negative_bounds", model([1, 2], [("-7.5", {0: 1, 1: 1}, INF)], [(-5, -1), (-4, -2)],
+                                             integer="all"), -11, "x + y >= -7: y = -4 costs least per unit, x = -3")
     optimal("integer_fixed", model([1, 1], [("4.5", {0: 1, 1: 1}, INF)], [(2, 2), (0, 9)], integer="all"), 5, "2 + 3")
     optimal("integer_unbounded_above", model([1, 1], [("7.2", {0: 2, 1: 3}, INF)], integer="all"), 3, "2x + 3y >= 8")
-    optimal("integer_decimal_rows", model([1, 1], [("1.05", {0: "0.3", 1: "0.35"}, INF)], [(0, 9)] * 2, integer="all"), 3,
-            "y = 3 gives exactly 1.05")
+    optimal("integer_decimal_rows", model([1, 1], [("1.05", {0: "0.3", 1: "0.35"}, INF)], [(0, 9)] * 2,
+                                          integer="all"), 3, "y = 3 gives exactly 1.05")
     optimal("gap_trap", _triangles(13), 200000 + sum(2 * (10 + 3 * k) + 1 for k in range(13)),
             "each triangle keeps its two cheapest; a relative gap of 1e-4 would stop 20 short")
     optimal("big_m", model([1, 1000], [(5, {0: 1}, INF), (INF, {0: 1, 1: -(10**8)}, 0)], [(0, INF), (0, 1)],
@@ -203,14 +204,18 @@ def cases() -> tuple[Case, ...]:
     outcome("crossed_bounds", model([1, 1], [(1, {0: 1, 1: 1}, INF)], [(3, 2), (0, 5)]), infeasible, "3 <= x <= 2")
     outcome("crossed_row", model([1, 1], [(3, {0: 1, 1: 1}, 2)]), infeasible, "3 <= x + y <= 2")
     outcome("no_columns_infeasible", model([], [(1, {}, INF)]), infeasible, "0 >= 1")
-    outcome("integer_parity", model([1, 1], [(3, {0: 2, 1: 2}, 3)], [(0, 10)] * 2, integer="all"), infeasible, "even = 3")
+    outcome("integer_parity", model([1, 1], [(3, {0: 2, 1: 2}, 3)], [(0, 10)] * 2, integer="all"), infeasible,
+            "even = 3")
     outcome("integer_gap_in_bounds", model([1], [(INF, {0: 1}, 7)], [("0.2", "0.7")], integer="all"), infeasible,
             "no whole number in [0.2, 0.7]")
-    outcome("integer_infeasible_unbounded_objective", model([-1, 0], [(1, {0: 2, 1: -2}, 1)], integer="all"), infeasible,
-            "even = 1, on an unbounded line")
+    outcome("integer_gap_in_row", model([1], [("1.2", {0: 1}, "1.8")], [(0, 5)], integer="all"), infeasible,
+            "no whole number in [1.2, 1.8]")
+    outcome("integer_infeasible_unbounded_objective", model([-1, 0], [(1, {0: 2, 1: -2}, 1)], integer="all"),
+            infeasible, "even = 1, on an unbounded line")
     outcome("unbounded_ray", model([0, 1, 0], [(0, {0: 1, 1: -1, 2: 1}, 0)], [(1, INF)] * 3, maximize=True), unbounded,
             "a = b - c grows with b")
-    outcome("unbounded_free", model([1, 2], [(2, {0: 1, 1: 1}, INF)], [(INF, INF)] * 2), unbounded, "x up, y down")
+    outcome("unbounded_free", model([1, 2], [(2, {0: 1, 1: 1}, INF), (0, {0: 1, 1: -1}, INF)], [(INF, INF)] * 2),
+            unbounded, "x up, y down")
     outcome("unbounded_no_rows", model([1, -1], [], [(0, 5), (0, INF)]), unbounded, "y up")
     outcome("integer_unbounded", model([-1, -1], [(INF, {0: 1, 1: -1}, 1)], integer="all"), unbounded, "along (1, 1)")
     found.append(Case("node_limit", _market_split(), None, None, "4 x 30 market split", nodes=50))

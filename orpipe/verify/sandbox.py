@@ -173,6 +173,7 @@ class _Parent:
         self.layers: tuple[str, ...] = ()
         self.missing: list[str] = []
         self.socket, theirs = socket.socketpair()
+        self.socket.settimeout(_START_SECONDS)  # a parent that does not read counts as lost
         root = str(Path(__file__).resolve().parents[2])
         path = [root, *(p for p in sys.path if p and os.path.isabs(p) and p != root)]
         arguments = (theirs.fileno(), self.base, library, without)
@@ -212,6 +213,7 @@ class _Pump:
 
     def __init__(self, workers: int, without: tuple[str, ...]) -> None:
         self.workers, self.without, self.pid, self.closed = workers, without, os.getpid(), False
+        self._gate = threading.Lock()
         self._queue: deque[_Task] = deque()
         self._parents: dict[str, _Parent] = {}
         self._numbers = iter(range(1 << 62))
@@ -223,11 +225,15 @@ class _Pump:
         self._thread.start()
 
     def submit(self, job: Job, limits: Limits) -> Future[Run]:
-        future: Future[Run] = Future()
         library = job.library if job.library is not None else announced(job.program)
-        self._queue.append(_Task(job, limits, future, library))
-        self._mouth.send(b".")
-        return future
+        task = _Task(job, limits, Future(), library)
+        with self._gate:
+            if self.closed:
+                _answer(task, Run("sandbox", "the pool was closed before the program started"))
+            else:
+                self._queue.append(task)
+                self._mouth.send(b".")
+        return task.future
 
     def close(self) -> None:
         if self.closed or self.pid != os.getpid():
@@ -235,7 +241,8 @@ class _Pump:
         self.closed = True
         with contextlib.suppress(OSError):
             self._mouth.send(b".")
-        self._thread.join()
+        if threading.current_thread() is not self._thread:  # a collected Pool may be finalised anywhere
+            self._thread.join()
 
     def _loop(self) -> None:
         try:
@@ -254,14 +261,15 @@ class _Pump:
                         os.killpg(parent.process.pid, signal.SIGKILL)
                     self._lose(parent, "hung and was stopped")
         finally:
-            self.closed = True
+            with self._gate:
+                self.closed = True
+                self._mouth.close()
             for parent in list(self._parents.values()):
                 self._lose(parent, "was closed")
             while self._queue:
                 _answer(self._queue.popleft(), Run("sandbox", "the pool was closed before the program started"))
             self._selector.close()
             self._ear.close()
-            self._mouth.close()
 
     def _dispatch(self) -> None:
         running = sum(len(p.tasks) for p in self._parents.values())

@@ -168,6 +168,10 @@ class Zygote:
         gc.disable()
         pid = isolation.fork_into_pid_namespace(self.pid_namespace) if self.pid_namespace >= 0 else os.fork()
         if pid == 0:
+            # What other programs did must not be found by walking up the stack.
+            self.runs.clear()
+            self.outgoing.clear()
+            self.incoming = Frames()
             Child(job, box, self.layers, {name: pair[1] for name, pair in pairs.items()}).live()
         pipes = {}
         for name, (read_end, write_end) in pairs.items():

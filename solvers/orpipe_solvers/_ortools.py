@@ -5,6 +5,8 @@ OR-Tools' bundled HiGHS is never used: with PuLP imported first it crashes the p
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from ortools.init.python import init
@@ -42,8 +44,8 @@ class BuilderSolver(Solver):
 
     def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
         model = mb.ModelBuilderHelper()
-        model.fill_model_from_sparse_data(problem.lower, problem.upper, problem.cost, problem.row_lower, problem.row_upper,
-                                          sp.csr_matrix(problem.matrix))
+        p: Any = problem  # its stubs want arrays that are shaped (m, 1) to the type checker
+        model.fill_model_from_sparse_data(p.lower, p.upper, p.cost, p.row_lower, p.row_upper, sp.csr_matrix(p.matrix))
         for j in np.flatnonzero(problem.integer).tolist():
             model.set_var_integrality(j, True)
         model.set_maximize(problem.maximize)

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -20,15 +21,15 @@ from orpipe.exact_lp import At, Basis
 from orpipe.problem import Problem
 from orpipe.solve import Answer, Outcome, Solver, agree, out_of_range
 
-_STATUS = highspy.HighsModelStatus
+_STATUS: Any = highspy.HighsModelStatus  # its stubs lack members
 _OUTCOMES = {
     _STATUS.kOptimal: Outcome.OPTIMAL,
     _STATUS.kInfeasible: Outcome.INFEASIBLE,
     _STATUS.kUnbounded: Outcome.UNBOUNDED,
     _STATUS.kUnboundedOrInfeasible: Outcome.INFEASIBLE_OR_UNBOUNDED,
 }
-_LIMITS = {_STATUS.kTimeLimit, _STATUS.kIterationLimit, _STATUS.kSolutionLimit, _STATUS.kInterrupt, _STATUS.kMemoryLimit,
-           _STATUS.kHighsInterrupt, _STATUS.kObjectiveBound, _STATUS.kObjectiveTarget}
+_LIMITS = {_STATUS.kTimeLimit, _STATUS.kIterationLimit, _STATUS.kSolutionLimit, _STATUS.kMemoryLimit,
+           _STATUS.kInterrupt, _STATUS.kHighsInterrupt, _STATUS.kObjectiveBound, _STATUS.kObjectiveTarget}
 _AT = {
     highspy.HighsBasisStatus.kBasic: At.BASIC,
     highspy.HighsBasisStatus.kLower: At.LOWER,
@@ -96,10 +97,8 @@ def _answer(h: highspy.Highs, problem: Problem) -> Answer:
             return Answer(Outcome.LIMIT_WITH_INCUMBENT, objective, point, f"stopped with bound {bound:.10g}")
         return Answer(outcome, objective, point)
     basis = h.getBasis()
-    held = None
-    if basis.valid:
-        held = Basis(np.array([_AT[s] for s in basis.col_status], np.int8), np.array([_AT[s] for s in basis.row_status], np.int8))
-    return Answer(outcome, objective, point, basis=held)
+    held = [np.array([_AT[s] for s in part], np.int8) for part in (basis.col_status, basis.row_status)]
+    return Answer(outcome, objective, point, basis=Basis(*held) if basis.valid else None)
 
 
 def read_mps_file(path: Path) -> Problem:
@@ -107,7 +106,7 @@ def read_mps_file(path: Path) -> Problem:
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
     if h.readModel(str(path)) != highspy.HighsStatus.kOk:
-        raise ParseError(f"HiGHS cannot read {path.name} without a warning; read it with orpipe.mps.read_mps to see the line")
+        raise ParseError(f"HiGHS warns about {path.name}; read it with orpipe.mps.read_mps to see the line")
     lp = h.getLp()
     A = lp.a_matrix_
     shape = (lp.num_row_, lp.num_col_)

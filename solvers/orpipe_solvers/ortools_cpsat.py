@@ -39,12 +39,11 @@ class CpSat(Solver):
         if not (np.isfinite(problem.lower).all() and np.isfinite(problem.upper).all()):
             return "unbounded columns"
         low, high = _whole(problem)
-        reach = np.maximum(np.abs(low), np.abs(high))
+        reach = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1).astype(float)
         rows = np.repeat(np.arange(problem.n_rows), np.diff(problem.matrix.indptr))
-        size = np.bincount(rows, np.abs(problem.matrix_exact.num.astype(float)) * reach[problem.matrix.indices].astype(float),
-                           minlength=problem.n_rows)
-        cost = float(np.abs(problem.cost_exact.num.astype(float)) @ reach.astype(float))
-        largest = max([cost, *size.tolist(), *reach.astype(float).tolist()], default=0.0)
+        entries = np.abs(problem.matrix_exact.num.astype(float)) * reach[problem.matrix.indices]
+        cost = float(np.abs(problem.cost_exact.num.astype(float)) @ reach)
+        largest = max([cost, *reach.tolist(), *np.bincount(rows, entries).tolist()])
         return f"numbers up to {largest:.3g} once scaled to integers" if largest > _ROOM else None
 
     def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
@@ -85,7 +84,7 @@ def _whole(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _add_rows(model: cp.CpModelProto, problem: Problem) -> None:
-    """lo <= sum a x <= hi with a = num/den becomes ceil(lo den) <= sum num x <= floor(hi den): the same whole points."""
+    """lo <= sum a x <= hi with a = num/den becomes ceil(lo den) <= sum num x <= floor(hi den): same whole points."""
     A, den = problem.matrix, problem.matrix_exact.den
     low, high = problem.row_lower_exact, problem.row_upper_exact
     starts, indices, entries = A.indptr.tolist(), A.indices.tolist(), problem.matrix_exact.num.tolist()

@@ -68,9 +68,11 @@ class Brute:
                 yield p
 
     def places_of(self, v: n.VarDecl) -> Iterator[Place]:
-        for p in self.places({}, v.indices, None):
-            if v.domain is None or tuple(p[k.name] for k in v.indices) in self.tuples[v.domain]:
-                yield p
+        """In the order of columns: of the labels, or of the tuples in the data."""
+        everywhere = list(self.places({}, v.indices, None))
+        if v.domain is None:
+            return iter(everywhere)
+        return ({k.name: c for k, c in zip(v.indices, t, strict=True)} for t in self.tuples[v.domain])
 
     def at(self, ref: n.Ref, p: Place) -> int | None:
         """Position; None beyond the ends."""

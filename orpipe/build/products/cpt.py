@@ -26,12 +26,12 @@ def cpt(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order, kinds=("json",))
     style = STYLES[order.variant // 3 % 2] if kind == "worked-example" else "script"
     source = "json" if asked.files else "inline"
-    program = emit(case.model, case.instance.data, order.dialect, source=source, style=style)
+    program = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
         "parts": emit_parts(case.model, case.instance.data, order.dialect, source=source),
         "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),
-        "title": case.instance.family.name.replace("_", " "), "scenario": case.instance.scenario.id.replace("-", " ").replace("_", " "),
+        "title": case.instance.family.heading(), "scenario": case.instance.scenario.id.replace("-", " ").replace("_", " "),
         "summary": case.instance.family.summary(), "source": case.instance.family.source(),
         "idioms": [{"name": d.name, "kind": d.kind.replace("_", " "), "because": d.because,
                     "choices": [r.replace("_", " ") for r in reformulations(d.kind)]} for d in case.instance.model.idioms],

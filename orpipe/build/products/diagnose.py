@@ -107,10 +107,10 @@ def faulty_program(case: Case, order: Order) -> Product:
     source, style = ("json" if asked.files else "inline"), STYLES[order.variant // 2 % 2]
     for fault in faulty(case, order):
         try:
-            wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style)
+            wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
         except (Unsupported, DataError):
             continue
-        right = emit(case.model, case.instance.data, order.dialect, source=source, style=style)
+        right = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
         context = describe(case) | _told(case, fault, names=True) | {
             "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "program": right, "optimum": case.optimum,
             "library": dialects()[order.dialect].title, "story": case.story,

@@ -27,7 +27,7 @@ def implement(case: Case, order: Order) -> Product:
     else:
         data = plain_data(case)
     style = STYLES[order.variant % 2]
-    program = emit(instance.linear, instance.data, order.dialect, source="json" if files else "inline", style=style)
+    program = emit(instance.linear, instance.data, order.dialect, source="json" if files else "inline", style=style).rstrip()
     prompt = say("sft/implement", "ask", order.variant // 4, data=data, files=file_blocks(files), form=subtask,
                  library=dialects()[order.dialect].title, **describe(case))
     answer = say("sft/implement", "answer", order.variant // 3, program=program, library=dialects()[order.dialect].title,

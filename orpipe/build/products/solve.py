@@ -16,7 +16,7 @@ def solve(case: Case, order: Order) -> Product:
     instance = case.instance
     asked = ask(instance, order, kinds=("json",))
     style = STYLES[order.variant % 2]
-    program = emit(instance.linear, instance.data, order.dialect, source="json" if asked.files else "inline", style=style)
+    program = emit(instance.linear, instance.data, order.dialect, source="json" if asked.files else "inline", style=style).rstrip()
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
         "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),

@@ -51,7 +51,7 @@ class SetCovering(Family):
         f = m.param("f", i, name="cost", unit="money", meaning="cost of {choosing} the {I}")
         y = m.var("y", i, name="choose", kind="binary", meaning="1 if {I} i is {chosen}, 0 otherwise")
         m.minimize(choice=(sum_(i)(f[i] * y[i]), "cost of the {I_s} that are {chosen}"))
-        m.require("cover", sum_(i, where=A[i, j])(y[i]) >= 1, forall=(j,),
+        m.require("cover", sum_(i, where=A[i, j])(y[i]) >= 1, forall=(j,), tightened_by="A",
                   because="every {J} is {reached} at least one {I} that is {chosen}")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:

@@ -17,6 +17,7 @@ class PortfolioCardinality(Family):
     and cardinality after Mansini, Ogryczak and Speranza, Linear and Mixed Integer Programming for Portfolio Optimization, 2015.
     """
 
+    title = "portfolio selection with cardinality and minimum lots"
     levels = (
         {"assets": 3, "scenarios": 3, "most": 2, "risk": 1.25},
         {"assets": 5, "scenarios": 4, "most": 3, "risk": 1.15},

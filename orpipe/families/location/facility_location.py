@@ -17,6 +17,7 @@ class CapacitatedFacilityLocation(Family):
     1990, with the capacities of Daskin, Network and Discrete Location, 2nd ed., 2013, ch. 7.
     """
 
+    title = "capacitated facility location"
     levels = (
         {"depots": 2, "customers": 3, "slack": 1.8},
         {"depots": 3, "customers": 6, "slack": 1.6},

@@ -51,9 +51,9 @@ class Assignment(Family):
                     meaning="time that the {I} needs for the {J}")
         x = m.var("x", i, j, name="assign", kind="binary", domain=E, meaning="1 if {I} i is given {J} j, 0 otherwise")
         m.minimize(time=(sum_(i, j, where=E[i, j])(c[i, j] * x[i, j]), "total time spent on the {J_s}"))
-        m.require("one_each", sum_(i, where=E[i, j])(x[i, j]) == 1, forall=(j,),
+        m.require("one_each", sum_(i, where=E[i, j])(x[i, j]) == 1, forall=(j,), tightened_by="E",
                   because="each {J} is given to exactly one {I} able to take it")
-        m.require("at_most_one", sum_(j, where=E[i, j])(x[i, j]) <= 1, forall=(i,),
+        m.require("at_most_one", sum_(j, where=E[i, j])(x[i, j]) <= 1, forall=(i,), tightened_by="E",
                   because="no {I} takes more than one {J}")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Transportation(Family):
         I, J = m.set("I", "source"), m.set("J", "destination")
         i, j = I.index("i"), J.index("j")
         s = m.param("s", i, name="supply", unit="goods/period", meaning="most that the {I} can supply")
-        d = m.param("d", j, name="demand", unit="goods/period", meaning="least that the {J} needs")
+        d = m.param("d", j, name="demand", unit="goods/period", meaning="demand of the {J}")
         c = m.param("c", i, j, name="shipping_cost", unit="money/goods", meaning="cost of shipping from {I} to {J}")
         x = m.var("x", i, j, name="ship", unit="goods/period", meaning="amount shipped from {I} i to {J} j")
         m.minimize(shipping=(sum_(i, j)(c[i, j] * x[i, j]), "cost of all shipments"))

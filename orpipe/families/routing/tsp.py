@@ -18,6 +18,7 @@ class TravellingSalesman(Family):
     OR 078-78, 1978 (single-commodity flow).
     """
 
+    title = "travelling salesman problem"
     levels = ({"places": 4, "skew": 6}, {"places": 5, "skew": 9}, {"places": 7, "skew": 12}, {"places": 8, "skew": 15})
     formulations = ("ordering", "flow")
     shared = ("x",)

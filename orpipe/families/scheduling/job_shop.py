@@ -17,6 +17,7 @@ class JobShop(Family):
     and Systems, 5th ed., 2016, ch. 7.
     """
 
+    title = "job shop scheduling"
     levels = (
         {"jobs": 2, "machines": 2, "slack": 1.6},
         {"jobs": 3, "machines": 2, "slack": 1.4},

@@ -45,8 +45,8 @@ class StaffScheduling(Family):
         G, D = m.set("G", "team"), m.set("D", "day", cyclic=True)
         g, d = G.index("g"), D.index("d")
         r = m.param("r", g, d, name="needed", unit="worker", integer=True,
-                    meaning="{workers} needed in each {G} on each {D}")
-        c = m.param("c", g, d, name="wage", unit="money/worker", meaning="weekly wage in each {G} by first working {D}")
+                    meaning="{workers} needed by each {G} on each {D}")
+        c = m.param("c", g, d, name="wage", unit="money/worker", meaning="weekly wage by {G} and first working {D}")
         n = m.param("n", g, name="permanent", unit="worker", integer=True, meaning="permanent {workers} of the {G}")
         limit = m.param("m", d, name="start_limit", unit="worker", integer=True,
                         meaning="most {workers} who can begin on the {D}")

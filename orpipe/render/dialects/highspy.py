@@ -50,4 +50,7 @@ class Highspy(Dialect):
         return f"values[{column}.index]"
 
     def status(self, w: Writer) -> list[Statement]:
-        return [Statement('print("status =", model.modelStatusToString(model.getModelStatus()).lower())')]
+        text = "model.modelStatusToString(model.getModelStatus()).lower()"
+        if w.integer:  # presolve may stop at «primal infeasible or unbounded»
+            text += ".removeprefix(\"primal \")"
+        return [Statement(f"print(\"status =\", {text})")]

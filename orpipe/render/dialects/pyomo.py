@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from orpipe.algebra import nodes as n
 from orpipe.render.dialects import Dialect, dialect
-from orpipe.render.emit_layout import Doc, Line, Statement, bracket, call, seq
+from orpipe.render.emit_layout import Doc, Line, Statement, bracket, call, loose, seq
 from orpipe.render.emit_names import identifier
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Pyomo(Dialect):
         if within != "Binary" and not (v.upper is None and (zero or v.lower is None)):
             lower, upper = ("None" if b is None else w.expr(b, at) for b in (v.lower, v.upper))
             pair = bracket("(", seq(lower, ",", Line(), upper), ")")
-            indexed = any(isinstance(x, n.ParamRef) and x.refs for b in (v.lower, v.upper) for x in n.walk(b))
+            indexed = v.indices and any(isinstance(x, n.ParamRef) and x.refs for b in (v.lower, v.upper) for x in n.walk(b))
             arguments.append(seq(f"bounds={self.function(loops) if indexed else ''}", pair))
         return [Statement(seq(f"{w.names.variables[v.symbol]} = ", call("pyo.Var", *arguments)))]
 
@@ -63,7 +63,7 @@ class Pyomo(Dialect):
         relation = w.relation(r, at)
         arguments: list[Doc] = [seq("expr=", relation)]
         if r.forall:
-            arguments = [*self.over(w, loops), seq(f"rule={self.function(loops)}", relation)]
+            arguments = [*self.over(w, loops), seq(f"rule={self.function(loops)}", loose(relation))]
         return [Statement(seq(f"model.{w.names.rows[r.name]} = ", call("pyo.Constraint", *arguments)))]
 
     def over(self, w: Writer, loops: Loops) -> list[Doc]:

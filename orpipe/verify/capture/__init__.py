@@ -70,7 +70,8 @@ class Captured:
     def of(cls, library: str, interface: str, *, maximize: bool, offset: float, columns: Sequence[str],
            rows: Sequence[str], **arrays: Any) -> Captured:
         """Converts the arrays; equal or empty names are told apart by their position ("x#3", "c#0")."""
-        typed: dict[str, Any] = {name: np.ascontiguousarray(arrays[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
+        typed: dict[str, Any] = {
+            name: np.ascontiguousarray(arrays[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
         names: dict[str, Any] = {"columns": _distinct(columns, "x"), "rows": _distinct(rows, "c")}
         return cls(library, interface, bool(maximize), float(offset), **names, **typed)
 
