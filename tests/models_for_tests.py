@@ -248,6 +248,17 @@ def idle(m: Builder) -> Data:
     return {"I": ["a", "b", "c"], "c": {"a": 2, "b": 0, "c": 3}, "a": {"a": 1, "b": 0, "c": 1.5}}
 
 
+@sample()
+def any_plan(m: Builder) -> Data:
+    """No objective at all."""
+    I = m.set("I", "item")
+    i = I.index("i")
+    x = m.var("x", i, name="x", upper=2, meaning="amount")
+    m.minimize()
+    m.require("need", sum_(i)(x[i]) >= 3, because="need")
+    return {"I": ["a", "b"]}
+
+
 @sample("infeasible")
 def impossible(m: Builder) -> Data:
     I = m.set("I", "item")

@@ -210,7 +210,7 @@ def test_a_loading_that_fails_once_is_tried_again(folder: Path, hub: Hub, pauses
 def test_a_changed_byte_is_seen(
     folder: Path, hub: Hub, quick: None, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    def tampered(self: module._Hub, local: module._Folder) -> str:
+    def tampered(self: module._Hub, local: module.Folder) -> str:
         commit = honest(self, local)
         files = hub.repos["me/data"].commits[-1].files
         files[name] = files[name][:-1] + b"?"
@@ -391,7 +391,7 @@ def test_somebody_elses_dataset_is_not_overwritten(folder: Path, hub: Hub, quick
 
 
 def test_a_bug_of_ours_is_not_blamed_on_the_hub(folder: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: module._Hub, local: module._Folder) -> str:
+    def broken(self: module._Hub, local: module.Folder) -> str:
         raise KeyError("ours")
 
     monkeypatch.setattr(module._Hub, "commit", broken)

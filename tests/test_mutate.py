@@ -180,9 +180,9 @@ def test_an_account_in_letters_and_in_code_names() -> None:
     m = op.mutant(model, op.sites(model)[0])
     assert m.account(model) == Account(
         "The row `supply` leaves out `y` (1 if depot i is open), so the limit `q[i]` (most that a depot can dispatch) "
-        "stands whether it is 1 or 0.",
-        "Nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect be had "
-        "all the same.",
+        "stands whether `y[i]` is 1 or 0.",
+        "Nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect be "
+        "had all the same.",
         "Write the row as `supply[i]: sum{j in J} x[i,j] + r[i] <= q[i]*y[i]  for all i in I`, which says that only "
         "open depots dispatch, up to their capacity.")
     repair = m.account(model, names=True).repair
@@ -210,6 +210,24 @@ def test_dropped_conditions_never_leave_a_set_or_a_domain() -> None:
     assert operator_by_id("sum-condition-dropped").sites(example("network").model) == ()
     # the costs of sparse arcs exist one way only; those of all ordered pairs both ways
     assert operator_by_id("coefficients-transposed").sites(example("network").model) == ()
+
+
+# Data with as few elements as the right model allows: where a sum or a row could run empty.
+SMALLEST = {
+    "depots": {"I": ["N"], "J": ["A"], "f": {"N": 1}, "q": {"N": 16}, "r": {"N": 1}, "d": {"A": 5}, "c": {"N": {"A": 3}}},
+    "lots": {"T": [1], "p": {"1": 2}, "e": 9, "h": 0.5, "f": {"1": 10}, "d": {"1": 4}, "s0": 2, "k": {"1": 12}, "u": 9,
+             "l": 3, "g": 7},
+    "jobs": {"W": ["Ann"], "J": ["a", "b"], "n": {"Ann": 2}, "c": {"Ann": {"a": 3, "b": 5}},
+             "b": {"a": {"a": 0, "b": 1}, "b": {"a": 1, "b": 0}}},
+    "tour": {"N": ["A", "B"], "c": {"A": {"B": 1}, "B": {"A": 2}}},
+    "rota": {"D": ["Mon"], "r": {"Mon": 2}, "c": {"Mon": 10}},
+}
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_mutants_ground_on_the_smallest_data(name: str) -> None:
+    right = ground(example(name).model, SMALLEST[name])
+    assert any([m.difference(right, SMALLEST[name]) for m in variants(name)])
 
 
 def test_wrong_names_duplicates_and_idioms_are_refused() -> None:

@@ -15,20 +15,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
 from orpipe import __version__
+from orpipe.build.folder import Folder
 from orpipe.errors import EnvironmentError_, OrpipeError, UsageError
 
 log = logging.getLogger(__name__)
@@ -37,7 +35,6 @@ T = TypeVar("T")
 _WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # seconds between attempts; within each, single requests are retried too
 _LONGEST_WAIT = 300.0
 _TRANSIENT = {408, 412, 425, 429, 500, 502, 503, 504}  # 412: somebody else committed meanwhile; plan again
-_LOCAL_ONLY = {"timings.json"}  # tells of the machine, not of the data
 
 
 class ReadBackError(OrpipeError):
@@ -93,7 +90,7 @@ def push(
     name, visibility, files that orpipe did not push), EnvironmentError_ (token, rights, network, a hub that keeps
     failing) and ReadBackError (pushed, but not proved).
     """
-    local = _Folder.read(Path(folder))
+    local = Folder.read(Path(folder))
     _check_name(repo_id)
     token = token or get_token()
     if token is None and not dry_run:
@@ -118,100 +115,6 @@ def push(
         files=len(local.files), bytes=sum(p.stat().st_size for p in local.files.values()),
         uploaded=plan.upload, deleted=plan.delete, splits=splits, retries=hub.retries,
     )
-
-
-# ---------------------------------------------------------------------------------------------------- the folder
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    config: str
-    split: str
-    rows: int
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A dataset folder that has been checked: files by their path in the repository, splits by README.md's configs."""
-
-    root: Path
-    files: Mapping[str, Path]
-    splits: tuple[_Split, ...]
-
-    @classmethod
-    def read(cls, root: Path) -> _Folder:
-        if not root.is_dir():
-            raise UsageError(f"folder '{root}' does not exist; make a dataset with 'orpipe generate --out {root}'")
-        for name in ("README.md", "manifest.json"):
-            if not (root / name).is_file():
-                cure = f"let 'orpipe generate --out {root}' run to its end"
-                raise UsageError(f"'{root}' is no finished dataset: {name} is missing; {cure}")
-        files = {
-            path.relative_to(root).as_posix(): path
-            for path in sorted(root.rglob("*"))
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(root).parts)
-        }
-        files = {name: path for name, path in files.items() if name not in _LOCAL_ONLY}
-        splits, used = [], set()
-        for config, split, patterns in _configs(root / "README.md"):
-            found = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
-            names = sorted(found & files.keys())
-            if not names:
-                place = f"config '{config}', split '{split}' in README.md"
-                raise UsageError(f"'{root}': no file matches {', '.join(patterns)} ({place}); generate it again")
-            used.update(names)
-            splits.append(_split(root, config, split, names))
-        unlisted = sorted(n for n in files if n.endswith(".parquet") and n not in used)
-        stray = [n for n in unlisted if _shape(root, n).rows]  # an empty split is written, and not listed
-        if stray:
-            cure = "remove it or generate into an empty folder"
-            raise UsageError(f"'{root}/{stray[0]}' belongs to no config in README.md; {cure}")
-        return cls(root, files, tuple(splits))
-
-
-def _configs(card: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """(config, split, patterns) for each entry of `configs` in the card's YAML head."""
-    wrong = UsageError(f"'{card}' lists no configs in its YAML head; run 'orpipe generate' again to write it")
-    head = card.read_text(encoding="utf-8").split("---\n", 2)
-    try:
-        entries = yaml.safe_load(head[1])["configs"] if len(head) == 3 and not head[0].strip() else []
-        configs = [(c["config_name"], d["split"], d["path"]) for c in entries for d in c["data_files"]]
-    except (yaml.YAMLError, KeyError, TypeError):
-        raise wrong from None
-    if not configs:
-        raise wrong
-    for config, split, path in configs:
-        patterns = [path] if isinstance(path, str) else [str(p) for p in path]
-        if any(PurePosixPath(p).is_absolute() for p in patterns):
-            raise wrong
-        yield str(config), str(split), patterns
-
-
-def _split(root: Path, config: str, split: str, names: list[str]) -> _Split:
-    shapes = {name: _shape(root, name) for name in names}
-    columns = shapes[names[0]].columns
-    for name, shape in shapes.items():
-        if not shape.rows:  # `datasets` stops at it, and with it the whole config
-            raise UsageError(f"'{root}/{name}' has no rows and so cannot be loaded; leave its split out of README.md")
-        if shape.columns != columns:
-            raise UsageError(f"'{root}/{name}' has other columns than '{names[0]}'; generate into an empty folder")
-    return _Split(config, split, sum(shape.rows for shape in shapes.values()), columns)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    rows: int
-    columns: tuple[str, ...]
-
-
-def _shape(root: Path, name: str) -> _Shape:
-    try:
-        with pq.ParquetFile(root / name) as file:
-            return _Shape(file.metadata.num_rows, tuple(file.schema_arrow.names))
-    except (pa.ArrowException, OSError) as error:
-        why = _line(error)
-        raise UsageError(f"'{root}/{name}' is not readable as Parquet ({why}); generate it again") from None
 
 
 def _check_name(repo_id: str) -> None:
@@ -242,7 +145,7 @@ class _Plan:
     delete: tuple[str, ...]
 
     @classmethod
-    def between(cls, local: _Folder, head: _Head, repo_id: str) -> _Plan:
+    def between(cls, local: Folder, head: _Head, repo_id: str) -> _Plan:
         """What must change for `head` to equal `local`; the hub's own dot files (.gitattributes) stay."""
         stale = tuple(sorted(n for n in head.files if n not in local.files and not n.startswith(".")))
         strange = [n for n in stale if n != "README.md"]
@@ -289,7 +192,7 @@ class _Hub:
         tree = self.api.list_repo_tree(self.repo_id, repo_type="dataset", revision=info.sha, recursive=True)
         return _Head(info.sha, bool(info.private), {f.path: f for f in tree if isinstance(f, RepoFile)})
 
-    def commit(self, local: _Folder) -> str:
+    def commit(self, local: Folder) -> str:
         """The commit that holds the folder, made now unless the head holds it already."""
         head = self.head()  # planned anew in each attempt: an answer may have been lost after the commit was made
         plan = _Plan.between(local, head, self.repo_id)
@@ -304,7 +207,7 @@ class _Hub:
         )
         return str(done.oid)
 
-    def prove_files(self, local: _Folder, commit: str | None) -> None:
+    def prove_files(self, local: Folder, commit: str | None) -> None:
         """ReadBackError unless the commit holds the folder's files, byte for byte, and no others."""
         plan = _Plan.between(local, self.head(commit=commit), self.repo_id)
         wrong = [f"{n} differs or is absent" for n in plan.upload] + [f"{n} should be gone" for n in plan.delete]
@@ -312,7 +215,7 @@ class _Hub:
             what = f"{wrong[0]} ({len(wrong)} in all)"
             raise ReadBackError(f"commit {commit} of '{self.repo_id}' is not the folder: {what}; push again")
 
-    def prove_splits(self, local: _Folder, commit: str | None) -> tuple[SplitCount, ...]:
+    def prove_splits(self, local: Folder, commit: str | None) -> tuple[SplitCount, ...]:
         """Rows by split as loaded; ReadBackError unless configs, splits, rows and columns are the folder's."""
         loaded = {(s["config"], s["split"]): s for s in self._loaded(str(commit))}
         counts = []

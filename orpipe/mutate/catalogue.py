@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from orpipe.algebra.nodes import Model
@@ -140,12 +141,6 @@ def operator_by_id(id: str) -> Operator:
     return _OPERATORS[id]
 
 
-def _linear(model: Model) -> Survey:
-    if model.idioms:
-        raise ModelError(f"model '{model.name}' still holds the idiom '{model.idioms[0].name}'; mutate lower(model)")
-    return survey(model)
-
-
 # -- mutants of a model ------------------------------------------------------------------------------------------------
 def mutants(model: Model, rng: np.random.Generator | None = None, limit: int | None = None) -> list[Mutant]:
     """The mis-modelled variants of a linear model; no two are the same model and none is the model itself.
@@ -153,9 +148,27 @@ def mutants(model: Model, rng: np.random.Generator | None = None, limit: int | N
     Order: by operator, then as in the model.  With `limit`, a mixed choice: one variant of each operator before a
     second of any.  With `rng` operators and variants come in random order (the same for the same generator state).
     Raises ModelError for a model whose logical idioms have not been lowered."""
+    lists = _by_operator(model)
+    if rng is not None:
+        turns = [lists[k] for k in rng.permutation(len(lists))]
+        lists = tuple(tuple(own[k] for k in rng.permutation(len(own))) for own in turns)
+    if limit is None:
+        return [m for own in lists for m in own]
+    rounds = range(max(map(len, lists), default=0))
+    return [own[k] for k in rounds for own in lists if k < len(own)][:limit]
+
+
+def _linear(model: Model) -> Survey:
+    if model.idioms:
+        raise ModelError(f"model '{model.name}' still holds the idiom '{model.idioms[0].name}'; mutate lower(model)")
+    return survey(model)
+
+
+@lru_cache(maxsize=256)
+def _by_operator(model: Model) -> tuple[tuple[Mutant, ...], ...]:
     before = _linear(model)
     seen: set[tuple[object, object]] = set()
-    lists: list[list[Mutant]] = []
+    lists: list[tuple[Mutant, ...]] = []
     for op in operators():
         own: list[Mutant] = []
         for part in op._applicable(model, before):
@@ -164,10 +177,5 @@ def mutants(model: Model, rng: np.random.Generator | None = None, limit: int | N
                 seen.add(key)
                 own.append(Mutant(op, part.site, part.on(model), part))
         if own:
-            lists.append(own)
-    if rng is not None:
-        lists = [[own[k] for k in rng.permutation(len(own))] for own in (lists[k] for k in rng.permutation(len(lists)))]
-    if limit is None:
-        return [m for own in lists for m in own]
-    rounds = range(max(map(len, lists), default=0))
-    return [own[k] for k in rounds for own in lists if k < len(own)][:limit]
+            lists.append(tuple(own))
+    return tuple(lists)

@@ -206,7 +206,8 @@ class ExtraUpperLimit(Operator):
                 if isinstance(spot.node, n.ParamRef) and spot.node.param == param:
                     rest = [t for t in (*addends(row.left), *addends(row.right)) if t != spot.node]
                     there = any(isinstance(x, n.VarRef) and x.var == var for t in rest for x in n.walk(t))
-                    needs = row.relation == (">=" if spot.side == "right" else "<=")
+                    alone = not n.has_variables(getattr(row, spot.side))
+                    needs = alone and row.relation == (">=" if spot.side == "right" else "<=")
                     # an equation bounds its variables already, unless others stand on both sides
                     balance = row.relation == "=" and n.has_variables(row.left) and n.has_variables(row.right)
                     if there and (needs or balance):

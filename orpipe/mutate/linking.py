@@ -104,8 +104,8 @@ class LinkingMissing(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         y, limit = part.old, part.new
         return Account.of(
-            f"the row `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether it is 1 "
-            "or 0",
+            f"the row `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether {w.ex(y)} "
+            "is 1 or 0",
             "nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect "
             "be had all the same",
             f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")

@@ -34,7 +34,7 @@ class RowDropped(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"nothing in the model says that {w.because(part.row)}: the row `{part.name}` is missing",
+            f"the row `{part.name}` is missing, so nothing in the model says that {w.because(part.row)}",
             "without it the model admits plans that the text rules out, and the optimum takes one of them whenever "
             "that pays",
             f"add the row {w.write(part.row)}")
@@ -53,8 +53,8 @@ class DisjunctionOneOrder(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         kept = w.series(f"`{r.name}`" for r in partners(w.model, part.row))
         return Account.of(
-            f"the row `{part.name}` is missing: it takes both sides of an either-or to say that "
-            f"{w.because(part.row)}, and only {kept} is written",
+            f"the row `{part.name}` is missing, and only {kept} is written; it takes both sides of an either-or to say "
+            f"that {w.because(part.row)}",
             "the binary chooses which side holds; set to the side that is missing, it releases the other one and "
             "nothing is left to hold",
             f"add the row {w.write(part.row)}")
@@ -75,8 +75,8 @@ class PairHalfDropped(Operator):
         kept = w.series(f"`{r.name}`" for r in others)
         verb = "is" if len(others) == 1 else "are"
         return Account.of(
-            f"the row `{part.name}` is missing: it takes {_count(len(others) + 1)} rows to say that "
-            f"{w.because(part.row)}, and only {kept} {verb} written",
+            f"the row `{part.name}` is missing, and only {kept} {verb} written; it takes {_count(len(others) + 1)} rows "
+            f"to say that {w.because(part.row)}",
             "each of these rows states a part of the rule, and the optimum may use the part that nothing states",
             f"add the row {w.write(part.row)}")
 

@@ -75,8 +75,7 @@ def emit_parts(model: n.Model, data: Mapping[str, Any], dialect: str, *, source:
     model_body = [*w.dialect.create(w), BLANK, *_variables(w), BLANK, *objective, BLANK, *_rows(w)]
     definitions = emit_data.definitions(w, data, source, style)
     preamble = emit_data.preamble(w, data, source, style)
-    lines = {*w.dialect.imports(w), *emit_data.imports(source)}
-    imports = "\n".join(sorted(lines, key=lambda line: (line.startswith("from"), line)))
+    imports = _imports({*w.dialect.imports(w), *emit_data.imports(source)})
     solve = [*w.dialect.run(w), *_report(w)]
     if style == "script":
         return Parts(imports, code(preamble + definitions), code(model_body), code(solve))
@@ -118,6 +117,13 @@ def variable_code(model: n.Model, variable: str, dialect: str, data: Mapping[str
     if variable not in linear.var_by:
         raise NotFound.among("variable", variable, linear.var_by)
     return code(_variable(w, linear.var_by[variable]))
+
+
+def _imports(lines: set[str]) -> str:
+    """The standard library, then the rest."""
+    standard = {f"import {name}" for name in ("csv", "json", "math")}
+    blocks = (sorted(lines & standard), sorted(lines - standard))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def _variable(w: Writer, v: n.VarDecl) -> list[Statement]:

@@ -115,7 +115,7 @@ def number(value: Any) -> str:
     """A literal that Python, JSON and csv readers turn into the same number: whole numbers without a point, else the
     shortest decimal."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return repr(value)
+        return repr(float(value) if isinstance(value, float) else int(value))  # numpy scalars print otherwise
     exact = fraction(value)
     return str(exact.numerator) if exact.denominator == 1 else decimal_text(exact) or repr(float(exact))
 
@@ -262,9 +262,14 @@ def schema_text(model: n.Model, data: Data, kind: Literal["json", "csv"]) -> str
     blocks = []
     for file, found in files.items():
         head = f"`{file}` holds one object with these keys:" if kind == "json" else f"`{file}`, {found[0].rows}:"
-        lines = [f"- `{d.key}`: {d.meaning}{'' if d.unit in ('', '1') else f' ({d.unit})'}; {d.shape}" for d in found]
-        blocks.append("\n".join([head, "", *lines]))
+        blocks.append("\n".join([head, "", *(_bullet(d, kind) for d in found)]))
     return "\n\n".join(blocks)
+
+
+def _bullet(d: FileDescription, kind: str) -> str:
+    """Shapes that the column or the record make plain are left out."""
+    plain = d.shape in ("number", "name") and (kind == "csv" or "[]" in d.key)
+    return f"- `{d.key}`: {d.meaning}{'' if d.unit in ('', '1') else f' ({d.unit})'}{'' if plain else f'; {d.shape}'}"
 
 
 def _json_schema(model: n.Model) -> Iterator[FileDescription]:

@@ -226,17 +226,12 @@ def read(text: str) -> n.Expr:
     ("sum{i∈I,j ∈ I:i≠j} pb[i]*vy[ j ]", "sum{i in I, j in I : i != j} pb[i]*vy[j]"),
     ("∑_{i in I} vy[i]", "sum{i in I} vy[i]"), ("sum_{i in I} vy[i]", "sum{i in I} vy[i]"),
     ("sum {i in I, j in I, i < j} vy[i]", "sum{i in I, j in I : i < j} vy[i]"),
-    ("sum{i in I, j in I, (i,j) in A} vw[i,j]", "sum{i in I, j in I : (i,j) in A} vw[i,j]"),
+    ("sum{i in I, j in I, (i,j) in A} vw[i,j]", "sum{(i,j) in A} vw[i,j]"),
     ("sum{i in I, j in I, (i,j) ∉ A} vy[i]", "sum{i in I, j in I : (i,j) not in A} vy[i]"),
     ("sum{d in C} vd[d + 1]", "sum{d in C} vd[d+1]"), ("3 sum{i in I} vy[i]", "3*(sum{i in I} vy[i])"),
     ("pa * sum{i in I} vy[i] + 1", "pa*(sum{i in I} vy[i]) + 1"), ("+vx - -2", "vx - (-2)"), ("1.5e2 vx", "150*vx"),
-    ("sum{t in T : t >= first + 0 , t<=t} vx", ""),
 ])
 def test_liberal_spellings(liberal: str, strict: str) -> None:
-    if not strict:
-        with pytest.raises(ParseError):
-            read(liberal)
-        return
     assert expr_text(read(liberal)) == strict
 
 
@@ -299,7 +294,7 @@ s.t.
     (">= 0: most that", ">= 0 most that", "line 6: expected ':' and its meaning after 'q[i in I] >= 0 most that"),
     ("q[i in I]", "f[i in I]", "line 6: 'f' is declared twice"),
     ("sets\n", "", "line 1: expected a section (sets, parameters"),
-    ("minimize\n", "", "line 12: expected '>' or '>=' or 'binary'"),
+    ("minimize\n", "", "line 12: expected '>=' or 'binary' or 'free'"),
     ("subject to\n", "maximize\n", "expected one section 'minimize' or 'maximize', found both"),
     ("J: bakeries", "J subset of K: bakeries", "line 3: unknown set 'K'"),
     ("J: bakeries", "J = {i in I}: bakeries", "line 3: expected a condition on the tuples of 'J', after a colon"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from orpipe.algebra.build import Builder, sum_
 from orpipe.families import Family, Golden, Names, Rejected, Size, family
-from orpipe.families.draw import Rng, by_label, number, table
+from orpipe.families.draw import Rng, by_label, number, table, tidy
 
 
 @family("cutting_stock", cls="packing", kind="IP", tags=("patterns", "covering"))
@@ -17,10 +17,10 @@ class CuttingStock(Family):
     """
 
     levels = (
-        {"widths": 2, "patterns": 3, "demand": 20, "stock": 1.5},
-        {"widths": 3, "patterns": 6, "demand": 40, "stock": 1.3},
-        {"widths": 4, "patterns": 10, "demand": 60, "stock": 1.2},
-        {"widths": 6, "patterns": 20, "demand": 90, "stock": 1.15},
+        {"widths": 2, "patterns": 3, "demand": 20, "stock": 1.15},
+        {"widths": 3, "patterns": 6, "demand": 40, "stock": 1.08},
+        {"widths": 4, "patterns": 10, "demand": 60, "stock": 1.04},
+        {"widths": 6, "patterns": 20, "demand": 90, "stock": 1.02},
     )
     golden = Golden(
         data={
@@ -66,14 +66,14 @@ class CuttingStock(Family):
         if not covered:
             raise Rejected("patterns do not cut every width")
         d = [number(rng, size["demand"] // 3, size["demand"]) for _ in W]
-        # rolls that certainly suffice: fill the orders one width after the other with its best pattern
-        need, have = 0, [0] * len(W)
-        for k in range(len(W)):
-            best = max(patterns, key=lambda q: q[k])
-            while have[k] < d[k]:
-                need += 1
-                have = [h + g for h, g in zip(have, best, strict=True)]
-        rate = number(rng, 40, 90)
-        c = [number(rng, rate, rate * 1.25, 2) for _ in P]
-        return {"W": W, "P": P, "d": by_label(W, d), "c": by_label(P, c), "S": int(need * size["stock"]),
+        # rolls that certainly suffice: always the pattern that fills most of what is still open
+        need, left_open = 0, list(d)
+        while any(left_open):
+            best = max(patterns, key=lambda q: sum(min(g, o) * w for g, o, w in zip(q, left_open, widths, strict=True)))
+            left_open = [max(0, o - g) for g, o in zip(best, left_open, strict=True)]
+            need += 1
+        # the stock is paid for; what a pattern costs is its cuts, so that the cheapest plan may want more rolls than there are
+        rate = number(rng, 6, 15, 1)
+        c = [tidy(rate * (1 + sum(q) * float(rng.uniform(0.7, 1.3))), 2) for q in patterns]
+        return {"W": W, "P": P, "d": by_label(W, d), "c": by_label(P, c), "S": -(-int(need * size["stock"] * 100) // 100),
                 "a": table(W, P, [[q[k] for q in patterns] for k in range(len(W))])}

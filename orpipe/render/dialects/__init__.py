@@ -94,6 +94,8 @@ class Dialect:
         if len(objective.terms) == 1:
             only = objective.terms[0]
             return [*comment(only.meaning), *self.set_objective(w, objective.sense, w.expr(only.expr, {}))]
+        if not objective.terms:
+            return self.set_objective(w, objective.sense, "0")
         out: list[Statement] = []
         for term in objective.terms:
             body = term.expr.arg if isinstance(term.expr, n.Neg) else term.expr

@@ -64,7 +64,7 @@ class Pyomo(Dialect):
         arguments: list[Doc] = [seq("expr=", relation)]
         if r.forall:
             arguments = [*self.over(w, loops), seq(f"rule={self.function(loops)}", loose(relation))]
-        return [Statement(seq(f"model.{w.names.rows[r.name]} = ", call("pyo.Constraint", *arguments)))]
+        return [Statement(seq(f"model.{w.names.rows.get(r.name, r.name)} = ", call("pyo.Constraint", *arguments)))]
 
     def over(self, w: Writer, loops: Loops) -> list[Doc]:
         """The index sets of a component: as they are, or one list of the tuples that meet the conditions."""
