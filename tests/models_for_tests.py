@@ -57,8 +57,10 @@ def facility(m: Builder) -> Data:
     y = m.var("y", i, kind="binary", name="open", meaning="1 if the depot is open")
     x = m.var("x", i, j, name="ship", unit="t/day", meaning="amount sent from a depot to a bakery")
     m.minimize(opening=(sum_(i)(f[i] * y[i]), "cost of open depots"), shipping=(sum_(i, j)(c[i, j] * x[i, j]), "cost of carriage"))
-    m.require("demand_met", sum_(i)(x[i, j]) == d[j], forall=(j,), because="every bakery receives exactly its demand", tightened_by="d")
-    m.fixed_charge("capacity_if_open", sum_(j)(x[i, j]), y[i], q[i], forall=(i,), because="only open depots dispatch, up to capacity")
+    m.require("demand_met", sum_(i)(x[i, j]) == d[j], forall=(j,),
+              because="every bakery receives exactly its demand", tightened_by="d")
+    m.fixed_charge("capacity_if_open", sum_(j)(x[i, j]), y[i], q[i], forall=(i,),
+              because="only open depots dispatch, up to capacity")
     return {"I": ["North", "South"], "J": ["Alder", "Birch", "Cedar"], "f": {"North": 120, "South": 90},
             "q": {"North": 16, "South": 10}, "d": {"Alder": 5, "Birch": 6, "Cedar": 4},
             "c": {"North": {"Alder": 3, "Birch": 7, "Cedar": 5}, "South": {"Alder": 6, "Birch": 2, "Cedar": 4}}}
@@ -77,9 +79,11 @@ def flow(m: Builder) -> Data:
     x = m.var("x", i, j, domain=A, name="sum", upper=u[i, j], meaning="amount sent along the arc", unit="t")
     v = m.var("v", i, name="index", lower=None, meaning="net outflow", unit="t", auxiliary=True)
     m.minimize(total=(sum_(i, j, where=A[i, j])(c[i, j] * x[i, j]), "cost of transport"))
-    m.require("balance", sum_(j, where=A[i, j])(x[i, j]) - sum_(j, where=A[j, i])(x[j, i]) == v[i], forall=(i,), because="net outflow")
+    m.require("balance", sum_(j, where=A[i, j])(x[i, j]) - sum_(j, where=A[j, i])(x[j, i]) == v[i], forall=(i,),
+              because="net outflow")
     m.require("index", v[i] == b[i], forall=(i,), because="net outflow is the supply")
-    m.require("no_detour", x[i, j] + x[j, i] <= u[i, j], forall=(i, j), where=(A[i, j], A[j, i]), because="an arc and its reverse share their limit")
+    m.require("no_detour", x[i, j] + x[j, i] <= u[i, j], forall=(i, j), where=(A[i, j], A[j, i]),
+              because="an arc and its reverse share their limit")
     return {"N": ["Old Town", "São-Luís", "C"], "A": [["Old Town", "São-Luís"], ["São-Luís", "Old Town"], ["São-Luís", "C"], ["Old Town", "C"]],
             "b": {"Old Town": 5, "São-Luís": 1.5, "C": -6.5},
             "c": {"Old Town": {"São-Luís": 1.25, "C": 4}, "São-Luís": {"Old Town": 1, "C": 2}},
@@ -102,11 +106,15 @@ def planning(m: Builder) -> Data:
     stock = m.var("s", p, t, name="stock", meaning="units in stock at the end of the period")
     m.maximize(revenue=(sum_(p, t)(price[p, t] * sell[p, t]), "revenue"), keeping=(-sum_(p, t)(cost[p] * stock[p, t]), "cost of stock"),
                rent=(-(rent * card(T) / 2) - 1.5, "rent"))
-    m.require("first_balance", start + make[p, t] == sell[p, t] + stock[p, t], forall=(p, t), where=t == first, because="stock in the first period")
-    m.require("balance", stock[p, t - 1] + make[p, t] == sell[p, t] + stock[p, t], forall=(p, t), where=t > first, because="stock carries over")
+    m.require("first_balance", start + make[p, t] == sell[p, t] + stock[p, t], forall=(p, t), where=t == first,
+              because="stock in the first period")
+    m.require("balance", stock[p, t - 1] + make[p, t] == sell[p, t] + stock[p, t], forall=(p, t), where=t > first,
+              because="stock carries over")
     m.require("work", sum_(p)(make[p, t] * Fraction(3, 2)) <= hours[t], forall=(t,), because="hours are limited")
-    m.require("smooth", make[p, t + 1] - make[p, t] <= 4, forall=(p, t), where=t < last, because="production rises slowly")
-    m.require("close", sum_(p)(stock[p, t]) >= 2, forall=(t,), where=t == last, because="something must be left at the end")
+    m.require("smooth", make[p, t + 1] - make[p, t] <= 4, forall=(p, t), where=t < last,
+              because="production rises slowly")
+    m.require("close", sum_(p)(stock[p, t]) >= 2, forall=(t,), where=t == last,
+              because="something must be left at the end")
     return {"P": ["A", "B"], "T": [1, 2, 3], "r": {"A": {"1": 4, "2": 5.5, "3": 3}, "B": {"1": 2, "2": 6, "3": 7}},
             "h": {"A": 0.1, "B": 0.35}, "d": {"A": {"1": 3, "2": 8, "3": 4}, "B": {"1": 2, "2": 4, "3": 6}},
             "H": {"1": 10.5, "2": 12, "3": 9}, "s0": 1, "R": 7}
@@ -123,10 +131,14 @@ def roster(m: Builder) -> Data:
     w = m.param("w", d, s, domain=O, name="wage", meaning="wage of a slot")
     x = m.var("x", d, name="starts", kind="integer", meaning="people who start")
     z = m.var("z", d, s, domain=O, name="extra", kind="integer", upper=3, meaning="extra people in a slot")
-    m.minimize(people=(sum_(d)(x[d]), "people"), extra=(sum_(d, s, where=O[d, s])(w[d, s] * z[d, s]), "wages of extra people"))
-    m.require("staffed", x[d] + x[d - 1] + x[d - 2] + sum_(s, where=O[d, s])(z[d, s]) >= r[d], forall=(d,), because="enough people every day")
-    m.require("rest", sum_(e, where=C[d, e])(x[e]) <= 9, forall=(d,), where=(d + 1 != first), because="not too many starts together")
-    m.require("even", z[d, s] + z[d, s + 1] <= 4, forall=(d, s), where=(O[d, s], O[d, s + 1]), because="neighbouring slots share people")
+    m.minimize(people=(sum_(d)(x[d]), "people"), extra=(sum_(d, s,
+              where=O[d, s])(w[d, s] * z[d, s]), "wages of extra people"))
+    m.require("staffed", x[d] + x[d - 1] + x[d - 2] + sum_(s, where=O[d, s])(z[d, s]) >= r[d], forall=(d,),
+              because="enough people every day")
+    m.require("rest", sum_(e, where=C[d, e])(x[e]) <= 9, forall=(d,), where=(d + 1 != first),
+              because="not too many starts together")
+    m.require("even", z[d, s] + z[d, s + 1] <= 4, forall=(d, s), where=(O[d, s], O[d, s + 1]),
+              because="neighbouring slots share people")
     m.require("night", z[d, s - 2] <= 2, forall=(d, s), where=(O[d, s - 2], s - 1 > first), because="nights are short")
     return {"D": ["Mon", "Tue", "Wed", "Thu", "Fri"], "S": [1, 2, 3], "C": [["Mon", "Tue"], ["Tue", "Mon"], ["Mon", "Wed"], ["Wed", "Thu"], ["Thu", "Fri"]],
             "O": [["Mon", 1], ["Mon", 2], ["Tue", 2], ["Tue", 3], ["Fri", 1]],
@@ -148,12 +160,15 @@ def shop(m: Builder) -> Data:
     g = M.index("g")
     horizon = sum_(j, h)(p[j, h])
     m.minimize(makespan=(C[()], "time until all is done"))
-    m.require("route", s[j, h] >= s[j, g] + p[j, g], forall=(j, g, h), where=given(r[j, h] == r[j, g] + 1), because="operations follow the route")
-    m.either_or("apart", s[j, h] + p[j, h] <= s[k, h], s[k, h] + p[k, h] <= s[j, h], horizon, symbol="b", meaning="1 if the first job goes first",
+    m.require("route", s[j, h] >= s[j, g] + p[j, g], forall=(j, g, h), where=given(r[j, h] == r[j, g] + 1),
+              because="operations follow the route")
+    m.either_or("apart", s[j, h] + p[j, h] <= s[k, h], s[k, h] + p[k, h] <= s[j, h], horizon,
+              symbol="b", meaning="1 if the first job goes first",
                 because="one job at a time", forall=(j, k, h), where=j < k, code_name="before")
     m.maximum("ends", C[()], s[j, h] + p[j, h], over=(j, h), because="the last job ends at the makespan")
     m.require("late", s[j, h] + p[j, h] <= due[j], forall=(j, h), where=h == last, because="jobs are done in time")
-    m.require("warm", s[j, h] >= s[k, h - 1] + 0.5, forall=(j, k, h), where=(P[j, k], h > first, on_data(p[j, h], ">", p[k, h])), because="machines warm up")
+    m.require("warm", s[j, h] >= s[k, h - 1] + 0.5, forall=(j, k, h),
+              where=(P[j, k], h > first, on_data(p[j, h], ">", p[k, h])), because="machines warm up")
     return {"J": ["red", "blue", "green"], "M": ["cut", "drill", "paint"], "due": {"red": 16, "blue": 16, "green": 16},
             "r": {"red": {"cut": 1, "drill": 2, "paint": 3}, "blue": {"cut": 2, "drill": 1, "paint": 3}, "green": {"cut": 1, "drill": 2, "paint": 3}},
             "p": {"red": {"cut": 2, "drill": 1.5, "paint": 2}, "blue": {"cut": 1, "drill": 3, "paint": 2}, "green": {"cut": 2, "drill": 1, "paint": 1.25}}}
@@ -180,19 +195,27 @@ def oddities(m: Builder) -> Data:
     v = m.var("v", t, s, domain=V, name="v", kind="binary", meaning="1 if the step is taken")
     u = m.var("u", w, t, s, domain=Q, name="u", lower=Fraction(1, 3), meaning="moved")
     o = m.var("o", t, domain=L, name="o", lower=-2, upper=None, meaning="other")
-    m.minimize(cost=(sum_(t)(x[t] * a[t]) + -2 * z[()] + sum_(w, where=E[w])(e[w] * y[w]) + sum_(t, s, where=V[t, s])(f[t, s] * v[t, s])
+    m.minimize(cost=(sum_(t)(x[t] * a[t]) + -2 * z[()] + sum_(w,
+              where=E[w])(e[w] * y[w]) + sum_(t, s, where=V[t, s])(f[t, s] * v[t, s])
                      + sum_(w, t, s, where=Q[w, t, s])(u[w, t, s] / q[w, t, s]) + sum_(t, where=L[t])(o[t]), "cost"))
-    m.require("near", x[t] - x[s] <= sum_(w, where=E[w])(y[w]) / card(W) + 3, forall=(t, s), where=(t + 1 == s,), because="neighbours are close")
-    m.require("far", x[t] + x[s] >= -(a[t] + a[s] - 1), forall=(t, s), where=(t < s - 1,), because="others are not too low")
+    m.require("near", x[t] - x[s] <= sum_(w, where=E[w])(y[w]) / card(W) + 3, forall=(t, s), where=(t + 1 == s,),
+              because="neighbours are close")
+    m.require("far", x[t] + x[s] >= -(a[t] + a[s] - 1), forall=(t, s), where=(t < s - 1,),
+              because="others are not too low")
     m.require("some", sum_(t, s, where=(V.without(t, s), t != s))(x[t]) >= z[()] - 30, because="not in V")
-    m.require("exactly", x[t] <= 7, forall=(t, s), where=(given(a[t] + b[t, s] == 0.3),), because="decimals that add up")
-    m.require("above", x[t] >= -3, forall=(t, s), where=(on_data(a[t] + b[t, s], ">", 0.3), given(b[t, s] >= 0.2)), because="decimals above")
-    m.require("unlike", x[t] <= 9, forall=(t,), where=(on_data(a[t] * a[t], "!=", 0.01), on_data(a[t], "<", 0.75)), because="decimals that differ")
+    m.require("exactly", x[t] <= 7, forall=(t, s), where=(given(a[t] + b[t, s] == 0.3),),
+              because="decimals that add up")
+    m.require("above", x[t] >= -3, forall=(t, s), where=(on_data(a[t] + b[t, s], ">", 0.3), given(b[t, s] >= 0.2)),
+              because="decimals above")
+    m.require("unlike", x[t] <= 9, forall=(t,), where=(on_data(a[t] * a[t], "!=", 0.01), on_data(a[t], "<", 0.75)),
+              because="decimals that differ")
     m.require("prior", x[t] >= -4, forall=(t, s), where=(V[t - 1, s], t > first), because="shifted membership")
-    m.require("unprior", x[t] >= -5, forall=(t, s), where=(V.without(t + 1, s),), because="shifted membership off the end")
+    m.require("unprior", x[t] >= -5, forall=(t, s), where=(V.without(t + 1, s),),
+              because="shifted membership off the end")
     m.require("ends", x[t + 2] >= x[t] - 8, forall=(t,), where=(t + 1 < last,), because="two ahead")
     m.require("choose", sum_(s, t, where=V[t, s])(v[t, s]) >= 2, because="at least two steps")
-    m.require("quota", u[w, t, s] <= q[w, t, s] * v[t, s] + y[w], forall=(w, t, s), where=(Q[w, t, s], V[t, s], E[w]), because="moves need steps")
+    m.require("quota", u[w, t, s] <= q[w, t, s] * v[t, s] + y[w], forall=(w, t, s), where=(Q[w, t, s], V[t, s], E[w]),
+              because="moves need steps")
     m.require("limit", 2 <= y[w] + z[()], forall=(w,), where=E[w], because="data on the left")
     m.require("back", o[t] >= x[t - 1] - x[t + 1], forall=(t,), where=L[t], because="derived singles")
     return {"T": ["t1", "t2", "t3", "t4"], "W": ["Ann", "Bob", "Cy"], "E": [["Ann"], ["Cy"]], "Q": [["Ann", "t1", "t2"], ["Cy", "t1", "t3"], ["Bob", "t3", "t1"]],
@@ -216,10 +239,13 @@ def idioms(m: Builder) -> Data:
     c = m.var("c", i, name="spend", meaning="money spent", auxiliary=True)
     y = m.var("y", i, name="use", kind="binary", meaning="1 if used")
     gap = m.var("gap", name="gap", meaning="deviation from the goal", auxiliary=True)
-    top, least = m.var("top", name="top", meaning="largest", auxiliary=True), m.var("least", name="least", meaning="smallest", auxiliary=True)
+    top, least = m.var("top", name="top",
+              meaning="largest", auxiliary=True), m.var("least", name="least", meaning="smallest", auxiliary=True)
     m.minimize(spend=(sum_(i)(c[i]), "money spent"), miss=(gap * 3, "deviation"), spread=(top - least, "spread"), fee=(sum_(i)(y[i]) / 2, "fees"))
-    m.piecewise("price", x[i], c[i], k, width, slope, symbol="seg", unit="1", forall=(i,), because="the price falls in steps")
-    m.semicontinuous("lot", x[i], low[i], 20, symbol="lot", meaning="1 if bought", forall=(i,), because="none or at least a lot")
+    m.piecewise("price", x[i], c[i], k, width, slope, symbol="seg", unit="1", forall=(i,),
+              because="the price falls in steps")
+    m.semicontinuous("lot", x[i], low[i], 20, symbol="lot", meaning="1 if bought", forall=(i,),
+              because="none or at least a lot")
     m.absolute("miss", gap[()], sum_(i)(x[i]) - goal[()], because="deviation from the goal")
     m.maximum("largest", top[()], x[i], over=(i,), because="largest amount")
     m.minimum("smallest", least[()], x[i], over=(i,), because="smallest amount")

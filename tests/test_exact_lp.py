@@ -93,7 +93,8 @@ def small(draw: st.DrawFn, integer: bool) -> Problem:
         side = draw(st.integers(0, 3))
         rows.append((None if side == 1 else least, {j: draw(numbers) for j in range(n)},
                      {1: most, 2: None, 3: least}.get(side, most)))
-    return model([draw(numbers) for _ in range(n)], rows, bounds, integer="all" if integer else "", maximize=draw(st.booleans()), offset=draw(numbers))
+    return model([draw(numbers) for _ in range(n)], rows, bounds, integer="all" if integer else "",
+                 maximize=draw(st.booleans()), offset=draw(numbers))
 
 
 @settings(max_examples=120, deadline=None)

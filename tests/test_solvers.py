@@ -260,6 +260,32 @@ def test_whole_points_are_checked_against_the_rows(monkeypatch: pytest.MonkeyPat
     refused(KNAPSACK, "inexact point", "highs: optimal 23; cpsat: optimal 23", 2)
 
 
+def test_the_second_family_starts_from_the_first_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Witness(Doctored):
+        start: np.ndarray | None = None
+
+        def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
+            Witness.start = start
+            return super().run(problem, time_limit, nodes, start)
+
+    second = Witness(lambda _, a: a, "cpsat")
+    monkeypatch.setattr(solving, "solver", lambda name: second if name == "cpsat" else solver(name))
+    assert label(KNAPSACK).accepted and Witness.start is not None and Witness.start.tolist() == [0, 1, 1]
+    # A start that is infeasible or worse misleads nobody.
+    for name in ("highs", "cpsat", "scip"):
+        for start in ([1.0, 1.0, 1.0], [1.0, 0.0, 0.0]):
+            found = solver(name).solve(KNAPSACK, start=np.array(start))
+            assert (found.outcome, found.objective) == (Outcome.OPTIMAL, 20.0)
+
+
+def test_an_optimum_with_an_open_gap_is_a_limit() -> None:
+    from orpipe_solvers.highs import Highs
+
+    loose = Highs("loose", {**solver("highs").settings, "mip_abs_gap": 1000.0})
+    found = loose.solve(next(case.problem for case in cases() if case.name == "node_limit"))
+    assert found.outcome is Outcome.LIMIT_WITH_INCUMBENT and "stopped with bound" in found.message
+
+
 def test_both_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """HiGHS' point is useless: SCIP's stands.  And of two objectives a hair apart the better exact one is the label."""
     doctor(monkeypatch, highs=lambda p, a: replace(a, point=np.zeros(p.n_vars)) if p.integer.any() else a)

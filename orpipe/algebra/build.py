@@ -117,6 +117,15 @@ class Ex:
     def __eq__(self, other: object) -> n.Inequality:  # type: ignore[override]
         return n.Inequality(self.node, "=", expr(other))
 
+    def __lt__(self, other: Any) -> n.DataCompare:
+        return n.DataCompare(self.node, "<", expr(other))
+
+    def __gt__(self, other: Any) -> n.DataCompare:
+        return n.DataCompare(self.node, ">", expr(other))
+
+    def __ne__(self, other: object) -> n.DataCompare:  # type: ignore[override]
+        return n.DataCompare(self.node, "!=", expr(other))
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -130,9 +139,9 @@ def expr(value: Any) -> n.Expr:
     raise ModelError(f"{value!r} is not an expression; use parameters, variables and numbers")
 
 
-def given(relation: n.Inequality) -> n.DataCompare:
-    """A relation between data, used as a condition: where=given(r[j, k] == r[j, l] + 1)."""
-    return n.DataCompare(relation.left, relation.relation, relation.right)
+def given(relation: n.Inequality | n.DataCompare) -> n.DataCompare:
+    """A relation between data, used as a condition: where=given(r[j, k] == r[j, l] + 1), where=given(c[i, j] > 0)."""
+    return relation if isinstance(relation, n.DataCompare) else n.DataCompare(relation.left, relation.relation, relation.right)
 
 
 def sum_(*indices: Ix, where: n.Cond | tuple[n.Cond, ...] | None = None) -> Callable[[Any], Ex]:
@@ -193,6 +202,9 @@ class Indexed:
     def __le__(self, o: Any) -> n.Inequality: return self._scalar() <= o
     def __ge__(self, o: Any) -> n.Inequality: return self._scalar() >= o
     def __eq__(self, o: object) -> n.Inequality: return self._scalar() == o  # type: ignore[override]
+    def __lt__(self, o: Any) -> n.DataCompare: return self._scalar() < o
+    def __gt__(self, o: Any) -> n.DataCompare: return self._scalar() > o
+    def __ne__(self, o: object) -> n.DataCompare: return self._scalar() != o  # type: ignore[override]
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -250,6 +262,8 @@ class Builder:
 
     def require(self, name: str, relation: n.Inequality, *, because: str, forall: tuple[Ix, ...] = (),
                 where: n.Cond | tuple[n.Cond, ...] | None = None, tightened_by: str = "") -> None:
+        if not isinstance(relation, n.Inequality):
+            raise ModelError(f"model '{self.name}', row {name}: {relation!r:.60} is no relation with <=, >= or ==")
         self._rows.append(n.Row(name, tuple(k.index for k in forall), _cond(where), relation.left, relation.relation,
                                 relation.right, because, tightened_by))
 

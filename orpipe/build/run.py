@@ -34,7 +34,7 @@ from orpipe.verify.sandbox import Pool
 
 log = logging.getLogger(__name__)
 CHUNK = 10
-PACKAGES = ("orpipe", "highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", "jinja2")
+PACKAGES = ("highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", "jinja2")
 
 
 @dataclass
@@ -88,7 +88,7 @@ def run(recipe: Recipe, out: Path, *, workers: int = 1, overwrite: bool = False,
     hashes = file_hashes(target)
     manifest = {
         "name": recipe.name, "generator": __version__, "recipe": recipe.model_dump(mode="json"), "recipe_hash": recipe_hash(recipe),
-        "versions": {p: version(p) for p in PACKAGES}, "counts": summary.counts, "attempted": summary.attempted,
+        "versions": {"orpipe": __version__, **{p: version(p) for p in PACKAGES}}, "counts": summary.counts, "attempted": summary.attempted,
         "accepted": summary.accepted, "rejected": summary.rejected, "replayed": summary.replayed, "sha256": hashes,
     }
     write_json(target / "manifest.json", manifest)

@@ -68,6 +68,8 @@ def emit_parts(model: n.Model, data: Mapping[str, Any], dialect: str, *, source:
         if word not in known:
             raise NotFound.among(kind, word, known)
     linear = lower(model)
+    if not linear.sets and not linear.params:
+        source = "inline"  # there is nothing to read
     problem = problem or ground(linear, data)
     _distinct(problem)
     w = Writer(linear, registry.get(dialect), facts(linear, data, problem))

@@ -14,6 +14,7 @@ and the program does not start.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import json
@@ -79,25 +80,44 @@ def become_root_inside() -> str:
     """
     if _attempt(lambda: unshare(_NEWNET)) == "":
         return NOT_NEEDED
+    reason = _attempt(_enter_user_namespace)
+    if not reason:
+        _enter_user_namespace()
+    return reason
+
+
+def _enter_user_namespace() -> None:
+    """A new user namespace in which this user is itself.  Fails after the fact where maps may not be written: try it out
+    in a child first."""
     uid, gid = os.getuid(), os.getgid()
-    reason = _attempt(lambda: unshare(_NEWUSER))
+    unshare(_NEWUSER)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def become_first_process() -> str:
+    """Go on as the first process of a new process namespace, the caller's process staying behind to wait; "" or why not.
+
+    With it everything below dies at once, and runs may get namespaces of their own (`fork_into_pid_namespace`).  Descriptors
+    above 2 are closed in the process that stays.
+    """
+    reason = _attempt(_try_pid)
     if reason:
         return reason
-    try:
-        unshare(_NEWUSER)
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-    except OSError as error:
-        return str(error)
+    unshare(_NEWPID)
+    pid = os.fork()
+    if pid:
+        os.closerange(3, 4096)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
+    prctl(_PR_SET_PDEATHSIG, _SIGKILL)
     return ""
 
 
 def plan(work: str, read: tuple[str, ...]) -> dict[str, str]:
-    """Layer name -> "" if it works here, else why not; tried in forked children of this process."""
+    """Layer name -> "" if it works here, else why not, for all but "user" and "pid"; tried in forked children."""
     box = Box(work, read, 4 << 30, 60, 1 << 20, 1 << 20)
-    found = {"pid": _attempt(_try_pid)}
-    found |= {name: _attempt(functools.partial(enter, {name}, box)) for name in _NAMESPACES}
+    found = {name: _attempt(functools.partial(enter, {name}, box)) for name in _NAMESPACES}
     found |= {name: _attempt(functools.partial(step, box)) for name, step in _LOCKS.items()}
     return found
 
@@ -123,11 +143,16 @@ def _attempt(step: Callable[[], object]) -> str:
 
 
 def _try_pid() -> None:
-    fd = open_pid_namespace()
-    pid = fork_into_pid_namespace(fd)
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
+    unshare(_NEWPID)
+    if os.fork() == 0:
+        code = 1
+        with contextlib.suppress(OSError):
+            if fork_into_pid_namespace(open_pid_namespace()) == 0:
+                os._exit(0)
+            code = os.waitstatus_to_exitcode(os.wait()[1])
+        os._exit(code)
+    if os.waitstatus_to_exitcode(os.wait()[1]):
+        raise OSError("process namespaces cannot be nested")
 
 
 def open_pid_namespace() -> int:
@@ -240,7 +265,8 @@ def available_layers() -> tuple[Layer, ...]:
     code = (f"import sys; sys.path.insert(0, {root!r})\n"
             "import json, tempfile; from orpipe.verify import isolation as i\n"
             "with tempfile.TemporaryDirectory() as d:\n"
-            "    user = i.become_root_inside(); print(json.dumps({'user': user, **i.plan(d, ('/usr',))}))")
+            "    user, pid = i.become_root_inside(), i.become_first_process()\n"
+            "    print(json.dumps({'user': user, 'pid': pid, **i.plan(d, ('/usr',))}), flush=True)")
     done = subprocess.run([sys.executable, "-s", "-c", code], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["the trial ended without an answer"])[-1]

@@ -305,16 +305,15 @@ def main(fd: int, base: str, name: str, without: tuple[str, ...]) -> None:
     """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
     `without` names layers to leave out.
     """
+    user, pid = isolation.become_root_inside(), isolation.become_first_process()
     control = socket.socket(fileno=fd)
     library = capture.discover().get(name)
     preload = library.preload if library is not None else ()
     work = os.path.join(base, "work")
     os.mkdir(work, 0o700)
-    user = isolation.become_root_inside()
     read = _readable(preload)
-    found = isolation.plan(work, read)
-    layers = {layer for layer, reason in found.items() if not reason} | ({"user"} if user == "" else set())
-    layers -= set(without)
+    found = {"user": user, "pid": pid, **isolation.plan(work, read)}
+    layers = {layer for layer, reason in found.items() if not reason} - set(without)
     if "seccomp" in layers:
         seccomp.prepare()
     capture.install()

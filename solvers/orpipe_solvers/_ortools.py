@@ -9,16 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from ortools.init.python import init
 from ortools.linear_solver.python import model_builder_helper as mb
 
 from orpipe.errors import ParseError
 from orpipe.problem import Problem
 from orpipe.solve import Answer, Outcome, Solver, out_of_range
-
-_flags = init.CppFlags()
-_flags.stderrthreshold = 3  # only fatal: warnings of a solve come back in its status
-init.CppBridge.set_flags(_flags)
 
 _OUTCOMES = {
     mb.SolveStatus.OPTIMAL: Outcome.OPTIMAL,

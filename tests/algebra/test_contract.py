@@ -199,6 +199,8 @@ def test_faults_while_writing() -> None:
     for value in (True, float("nan"), float("inf"), "5", None):
         with pytest.raises(ModelError, match="is not an expression"):
             _ = h.y[h.i] + value
+    with pytest.raises(ModelError, match=r"model 'host', row strict: .* is no relation with <=, >= or =="):
+        h.m.require("strict", h.y[h.i] < 1, because="strict")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="declares no 'zz'"):
         h.m.handle("zz")
     with pytest.raises(ModelError, match="model 'empty' has no objective"):
