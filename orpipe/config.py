@@ -59,7 +59,7 @@ class Recipe(BaseModel):
 
         names = self.families or tuple(families.names())
         for name in names:
-            families[name]  # noqa: B018 - raises NotFound
+            families[name].heading()  # NotFound for an unknown name
         known = sorted(dialects())
         for name in self.dialects:
             if name not in known:

@@ -22,6 +22,7 @@ import yaml
 
 from orpipe.algebra import nodes as n
 from orpipe.errors import ModelError, NotFound
+from orpipe.render.words import with_articles
 from orpipe.resources import reference
 
 
@@ -120,8 +121,10 @@ def dress(model: n.Model, chosen: Scenario) -> n.Model:
     """The model in the scenario's words: set nouns and code names, meanings, reasons and units.  Structure is untouched."""
     table = _Words(vocabulary(model, chosen))
 
+    nouns = [table[s.symbol] for s in model.sets]
+
     def say(text: str) -> str:
-        return text.format_map(table)
+        return with_articles(text.format_map(table), nouns)
 
     def named(s: n.SetDecl) -> n.SetDecl:
         plural = table[s.symbol + "_s"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -167,21 +168,26 @@ class _Adapters(Registry[Solver]):
     def __init__(self) -> None:
         super().__init__("solver", "orpipe_solvers")
         self.missing: dict[str, str] = {}
+        self._filling = threading.Lock()
 
     def _load(self) -> dict[str, Solver]:
-        if not self._loaded:
-            self._loaded = True
-            for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
-                if module.name.startswith("_"):
-                    continue
-                try:
-                    adapters = importlib.import_module(f"{self.package}.{module.name}").SOLVERS
-                except ImportError as error:
-                    self.missing[module.name] = str(error)
-                    continue
-                for adapter in adapters:
-                    self.add(adapter.name, adapter)
+        with self._filling:  # labels are asked for from worker threads too
+            if not self._loaded:
+                self._fill()
+                self._loaded = True
         return self._units
+
+    def _fill(self) -> None:
+        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
+            if module.name.startswith("_"):
+                continue
+            try:
+                adapters = importlib.import_module(f"{self.package}.{module.name}").SOLVERS
+            except ImportError as error:
+                self.missing[module.name] = str(error)
+                continue
+            for adapter in adapters:
+                self.add(adapter.name, adapter)
 
 
 _ADAPTERS = _Adapters()

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from orpipe.algebra.build import Builder, card, expr, first, given, last, sum_
-from orpipe.algebra.nodes import DataCompare, Model
+from orpipe.algebra.nodes import DataCompare, Inequality, Model
 
 Data = Mapping[str, Any]
 
@@ -56,7 +56,8 @@ def facility(m: Builder) -> Data:
     c = m.param("c", i, j, name="carriage", unit="EUR/t", meaning="cost of carriage")
     y = m.var("y", i, kind="binary", name="open", meaning="1 if the depot is open")
     x = m.var("x", i, j, name="ship", unit="t/day", meaning="amount sent from a depot to a bakery")
-    m.minimize(opening=(sum_(i)(f[i] * y[i]), "cost of open depots"), shipping=(sum_(i, j)(c[i, j] * x[i, j]), "cost of carriage"))
+    m.minimize(opening=(sum_(i)(f[i] * y[i]), "cost of open depots"),
+               shipping=(sum_(i, j)(c[i, j] * x[i, j]), "cost of carriage"))
     m.require("demand_met", sum_(i)(x[i, j]) == d[j], forall=(j,),
               because="every bakery receives exactly its demand", tightened_by="d")
     m.fixed_charge("capacity_if_open", sum_(j)(x[i, j]), y[i], q[i], forall=(i,),
@@ -68,8 +69,8 @@ def facility(m: Builder) -> Data:
 
 @sample()
 def flow(m: Builder) -> Data:
-    """A sparse tuple set with parameters on it, bounds by parameters, conditions that bind one component, a free variable;
-    labels with spaces and accents."""
+    """A sparse tuple set with parameters on it, bounds by parameters, conditions that bind one component, a free
+    variable; labels with spaces and accents."""
     N = m.set("N", "node")
     i, j = N.index("i"), N.index("j")
     A = m.tuples("A", i, j, noun="arc")
@@ -84,7 +85,8 @@ def flow(m: Builder) -> Data:
     m.require("index", v[i] == b[i], forall=(i,), because="net outflow is the supply")
     m.require("no_detour", x[i, j] + x[j, i] <= u[i, j], forall=(i, j), where=(A[i, j], A[j, i]),
               because="an arc and its reverse share their limit")
-    return {"N": ["Old Town", "São-Luís", "C"], "A": [["Old Town", "São-Luís"], ["São-Luís", "Old Town"], ["São-Luís", "C"], ["Old Town", "C"]],
+    return {"N": ["Old Town", "São-Luís", "C"],
+                "A": [["Old Town", "São-Luís"], ["São-Luís", "Old Town"], ["São-Luís", "C"], ["Old Town", "C"]],
             "b": {"Old Town": 5, "São-Luís": 1.5, "C": -6.5},
             "c": {"Old Town": {"São-Luís": 1.25, "C": 4}, "São-Luís": {"Old Town": 1, "C": 2}},
             "u": {"Old Town": {"São-Luís": 3, "C": 4}, "São-Luís": {"Old Town": 3, "C": 4.75}}}
@@ -92,7 +94,8 @@ def flow(m: Builder) -> Data:
 
 @sample()
 def planning(m: Builder) -> Data:
-    """Numbered periods: first, last, t - 1; integer variables, maximisation with a subtracted term and a constant, scalars."""
+    """Numbered periods: first, last, t - 1; integer variables, maximisation with a subtracted term and a constant,
+    scalars."""
     P, T = m.set("P", "product"), m.set("T", "period", numbered=True)
     p, t = P.index("p"), T.index("t")
     price = m.param("r", p, t, name="value", meaning="price of one unit")
@@ -104,7 +107,8 @@ def planning(m: Builder) -> Data:
     make = m.var("x", p, t, name="make", kind="integer", meaning="units made")
     sell = m.var("y", p, t, name="lambda_", upper=need[p, t], meaning="units sold")
     stock = m.var("s", p, t, name="stock", meaning="units in stock at the end of the period")
-    m.maximize(revenue=(sum_(p, t)(price[p, t] * sell[p, t]), "revenue"), keeping=(-sum_(p, t)(cost[p] * stock[p, t]), "cost of stock"),
+    m.maximize(revenue=(sum_(p, t)(price[p, t] * sell[p, t]), "revenue"),
+               keeping=(-sum_(p, t)(cost[p] * stock[p, t]), "cost of stock"),
                rent=(-(rent * card(T) / 2) - 1.5, "rent"))
     m.require("first_balance", start + make[p, t] == sell[p, t] + stock[p, t], forall=(p, t), where=t == first,
               because="stock in the first period")
@@ -140,9 +144,11 @@ def roster(m: Builder) -> Data:
     m.require("even", z[d, s] + z[d, s + 1] <= 4, forall=(d, s), where=(O[d, s], O[d, s + 1]),
               because="neighbouring slots share people")
     m.require("night", z[d, s - 2] <= 2, forall=(d, s), where=(O[d, s - 2], s - 1 > first), because="nights are short")
-    return {"D": ["Mon", "Tue", "Wed", "Thu", "Fri"], "S": [1, 2, 3], "C": [["Mon", "Tue"], ["Tue", "Mon"], ["Mon", "Wed"], ["Wed", "Thu"], ["Thu", "Fri"]],
+    return {"D": ["Mon", "Tue", "Wed", "Thu", "Fri"], "S": [1, 2, 3],
+                "C": [["Mon", "Tue"], ["Tue", "Mon"], ["Mon", "Wed"], ["Wed", "Thu"], ["Thu", "Fri"]],
             "O": [["Mon", 1], ["Mon", 2], ["Tue", 2], ["Tue", 3], ["Fri", 1]],
-            "r": {"Mon": 7, "Tue": 4, "Wed": 3, "Thu": 5, "Fri": 8}, "w": {"Mon": {"1": 0.5, "2": 0.25}, "Tue": {"2": 0.75, "3": 2}, "Fri": {"1": 0.125}}}
+            "r": {"Mon": 7, "Tue": 4, "Wed": 3, "Thu": 5, "Fri": 8},
+            "w": {"Mon": {"1": 0.5, "2": 0.25}, "Tue": {"2": 0.75, "3": 2}, "Fri": {"1": 0.125}}}
 
 
 @sample()
@@ -170,14 +176,17 @@ def shop(m: Builder) -> Data:
     m.require("warm", s[j, h] >= s[k, h - 1] + 0.5, forall=(j, k, h),
               where=(P[j, k], h > first, on_data(p[j, h], ">", p[k, h])), because="machines warm up")
     return {"J": ["red", "blue", "green"], "M": ["cut", "drill", "paint"], "due": {"red": 16, "blue": 16, "green": 16},
-            "r": {"red": {"cut": 1, "drill": 2, "paint": 3}, "blue": {"cut": 2, "drill": 1, "paint": 3}, "green": {"cut": 1, "drill": 2, "paint": 3}},
-            "p": {"red": {"cut": 2, "drill": 1.5, "paint": 2}, "blue": {"cut": 1, "drill": 3, "paint": 2}, "green": {"cut": 2, "drill": 1, "paint": 1.25}}}
+            "r": {"red": {"cut": 1, "drill": 2, "paint": 3},
+            "blue": {"cut": 2, "drill": 1, "paint": 3}, "green": {"cut": 1, "drill": 2, "paint": 3}},
+            "p": {"red": {"cut": 2, "drill": 1.5, "paint": 2},
+            "blue": {"cut": 1, "drill": 3, "paint": 2}, "green": {"cut": 2, "drill": 1, "paint": 1.25}}}
 
 
 @sample()
 def oddities(m: Builder) -> Data:
-    """Tuple sets of one component, stored and derived; negated membership, shifted comparisons, decimal conditions, bounds by
-    expressions, division by data, negative coefficients, a tuple set of three, a lone free variable, a condition on an end."""
+    """Tuple sets of one component, stored and derived; negated membership, shifted comparisons, decimal conditions,
+    bounds by expressions, division by data, negative coefficients, a tuple set of three, a lone free variable, data on
+    the left of a row."""
     T, W = m.set("T", "stage", ordered=True), m.set("W", "worker")
     t, s, w = T.index("t"), T.index("s"), W.index("w")
     E = m.tuples("E", w, noun="expert")
@@ -216,9 +225,11 @@ def oddities(m: Builder) -> Data:
     m.require("choose", sum_(s, t, where=V[t, s])(v[t, s]) >= 2, because="at least two steps")
     m.require("quota", u[w, t, s] <= q[w, t, s] * v[t, s] + y[w], forall=(w, t, s), where=(Q[w, t, s], V[t, s], E[w]),
               because="moves need steps")
-    m.require("limit", 2 <= y[w] + z[()], forall=(w,), where=E[w], because="data on the left")
+    m.require("limit", Inequality(expr(2), "<=", expr(y[w] + z[()])), forall=(w,), where=E[w],
+              because="data on the left")
     m.require("back", o[t] >= x[t - 1] - x[t + 1], forall=(t,), where=L[t], because="derived singles")
-    return {"T": ["t1", "t2", "t3", "t4"], "W": ["Ann", "Bob", "Cy"], "E": [["Ann"], ["Cy"]], "Q": [["Ann", "t1", "t2"], ["Cy", "t1", "t3"], ["Bob", "t3", "t1"]],
+    return {"T": ["t1", "t2", "t3", "t4"], "W": ["Ann", "Bob", "Cy"], "E": [["Ann"], ["Cy"]],
+                "Q": [["Ann", "t1", "t2"], ["Cy", "t1", "t3"], ["Bob", "t3", "t1"]],
             "a": {"t1": 0.1, "t2": 2, "t3": 0.7, "t4": 1.3}, "e": {"Ann": 3, "Cy": 1.5},
             "b": {x: {y: 0.2 if x < y else 1 for y in ("t1", "t2", "t3", "t4")} for x in ("t1", "t2", "t3", "t4")},
             "f": {"t1": {"t2": 1, "t3": -0.5, "t4": 2}, "t2": {"t3": 3, "t4": 1e-05}, "t3": {"t4": 1}},
@@ -241,7 +252,8 @@ def idioms(m: Builder) -> Data:
     gap = m.var("gap", name="gap", meaning="deviation from the goal", auxiliary=True)
     top, least = m.var("top", name="top",
               meaning="largest", auxiliary=True), m.var("least", name="least", meaning="smallest", auxiliary=True)
-    m.minimize(spend=(sum_(i)(c[i]), "money spent"), miss=(gap * 3, "deviation"), spread=(top - least, "spread"), fee=(sum_(i)(y[i]) / 2, "fees"))
+    m.minimize(spend=(sum_(i)(c[i]), "money spent"), miss=(gap * 3, "deviation"),
+               spread=(top - least, "spread"), fee=(sum_(i)(y[i]) / 2, "fees"))
     m.piecewise("price", x[i], c[i], k, width, slope, symbol="seg", unit="1", forall=(i,),
               because="the price falls in steps")
     m.semicontinuous("lot", x[i], low[i], 20, symbol="lot", meaning="1 if bought", forall=(i,),
@@ -253,12 +265,14 @@ def idioms(m: Builder) -> Data:
     m.implies("if_used", y[i], x[i] >= low[i], big[()], forall=(i,), because="a contract binds")
     m.require("any", sum_(i)(y[i]) >= 1, because="at least one contract")
     return {"S": ["s1", "s2"], "I": ["p", "q", "r"], "goal": 17, "M": 100, "low": {"p": 2, "q": 3, "r": 4},
-            "width": {x: {"s1": 5, "s2": 15} for x in "pqr"}, "slope": {"p": {"s1": 1, "s2": 2}, "q": {"s1": 1.5, "s2": 1.75}, "r": {"s1": 1, "s2": 4}}}
+            "width": {x: {"s1": 5, "s2": 15} for x in "pqr"},
+            "slope": {"p": {"s1": 1, "s2": 2}, "q": {"s1": 1.5, "s2": 1.75}, "r": {"s1": 1, "s2": 4}}}
 
 
 @sample()
 def idle(m: Builder) -> Data:
-    """Columns that no row and no objective term uses, zero coefficients, a row without coefficients, an empty row family."""
+    """Columns that no row and no objective term uses, zero coefficients, a row without coefficients, an empty row
+    family."""
     I = m.set("I", "item")
     i, j = I.index("i"), I.index("j")
     c = m.param("c", i, name="class", meaning="cost")

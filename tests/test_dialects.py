@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import keyword
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from models_for_tests import SAMPLES, Sample
 
+from models_for_tests import SAMPLES, Sample
 from orpipe.algebra.build import Builder, sum_
 from orpipe.errors import DataError, NotFound, OrpipeError, Unsupported
 from orpipe.ground import ground
@@ -26,7 +27,7 @@ from orpipe.render.dialects import Dialect, dialect, dialects
 from orpipe.render.dialects.pyomo import Pyomo
 from orpipe.render.emit import SOURCES, STYLES, emit, emit_parts, objective_code, row_code, variable_code
 from orpipe.render.files import data_csv, data_json, schema, schema_text, tables
-from orpipe.solve import label
+from orpipe.solve import Label, label
 from orpipe.verify.replay import Script, replay_many
 from orpipe.verify.sandbox import Pool
 
@@ -45,7 +46,7 @@ def program(s: Sample, name: str, source: str = "inline", style: str = "script")
 
 def script(s: Sample, text: str) -> Script:
     found = label(problem(s.name))
-    assert found.accepted and found.status == s.status
+    assert isinstance(found, Label) and found.status == s.status
     files = {"data.json": data_json(s.model, s.data), **data_csv(s.model, s.data)}
     return Script(text, problem(s.name), found.objective, s.status, files)
 
@@ -72,7 +73,8 @@ def test_decisions_are_printed_and_auxiliaries_are_not(pool: Pool) -> None:
         text = pool.run(program(SAMPLES["facility"], name)).stdout
         lines = dict(line.split(" = ") for line in text.splitlines() if " = " in line)
         assert {k: float(v) for k, v in lines.items()} == pytest.approx({
-            "optimal_value": 197, "open[North]": 1, "ship[North,Alder]": 5, "ship[North,Birch]": 6, "ship[North,Cedar]": 4})
+            "optimal_value": 197, "open[North]": 1,
+            "ship[North,Alder]": 5, "ship[North,Birch]": 6, "ship[North,Cedar]": 4})
     assert "makespan =" not in pool.run(program(SAMPLES["shop"], "highspy")).stdout
 
 
@@ -81,7 +83,7 @@ def test_a_wrong_program_does_not_pass(name: str, pool: Pool) -> None:
     s = SAMPLES["facility"]
     text = program(s, name)
     broken = [text.replace("<= capacity[i] *", "<= 2 * capacity[i] *"), text.replace("== demand[j]", ">= demand[j]"),
-              text.replace('"Cedar"): 4', '"Cedar"): 4.5'), text.replace("for j in bakeries", "for j in bakeries[1:]", 1)]
+              text.replace('"Cedar"): 4', '"Cedar"): 4.5'), text.replace("in bakeries", "in bakeries[1:]", 1)]
     assert all(b != text for b in broken)
     assert {r.stage for r in replay_many(pool, [script(s, b) for b in broken])} <= {"model", "run"}
 
@@ -215,10 +217,11 @@ def test_the_same_bytes_whatever_the_hash_seed() -> None:
            "print(hashlib.sha256(''.join(emit(s.model, s.data, d, source=c) for s in SAMPLES.values()"
            " for d in ('pyomo', 'pulp') for c in ('inline', 'csv')).encode()).hexdigest())")
     here = Path(__file__).resolve().parent
+    path = os.pathsep.join(map(str, (here, here.parent, here.parent / "solvers")))
     found = {subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True, cwd=here,
-                            env={"PYTHONHASHSEED": seed, "PYTHONPATH": f"{here}:{here.parent}:{here.parent / 'solvers'}"}).stdout
+                            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}).stdout
              for seed in ("1", "2")}
-    assert len(found) == 1 and len(found.pop()) == 65
+    assert len(found) == 1 and len(found.pop().strip()) == 64
 
 
 def test_names_of_pyomo_are_all_avoided() -> None:
@@ -278,7 +281,8 @@ def test_the_layout_of_data_json() -> None:
     }
     assert '    {"from": "São-Luís", "to": "C", "cost": 2, "limit": 4.75},\n' in text
     planning = json.loads(data_json(SAMPLES["planning"].model, SAMPLES["planning"].data))
-    assert planning["periods"] == [1, 2, 3] and planning["value"]["A"] == {"1": 4, "2": 5.5, "3": 3} and planning["rent"] == 7
+    assert planning["periods"] == [1, 2, 3] and planning["rent"] == 7
+    assert planning["value"]["A"] == {"1": 4, "2": 5.5, "3": 3}
     oddities = json.loads(data_json(SAMPLES["oddities"].model, SAMPLES["oddities"].data))
     assert "steps" not in oddities and oddities["effort"] == SAMPLES["oddities"].data["f"]
     assert oddities["moves"][0] == {"worker": "Ann", "stage_t": "t1", "stage_s": "t2", "quota": 4}
@@ -294,7 +298,8 @@ def test_the_layout_of_csv_files() -> None:
     planning = data_csv(SAMPLES["planning"].model, SAMPLES["planning"].data)
     assert planning["scalars.csv"] == "name,value\nstart,1\nrent,7\n"
     assert planning["products_periods.csv"].startswith("product,period,value,demand\nA,1,4,3\n")
-    assert data_csv(SAMPLES["oddities"].model, SAMPLES["oddities"].data)["steps.csv"].startswith("from,to,effort\nt1,t2,1\n")
+    oddities = data_csv(SAMPLES["oddities"].model, SAMPLES["oddities"].data)
+    assert oddities["steps.csv"].startswith("from,to,effort\nt1,t2,1\n")
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)

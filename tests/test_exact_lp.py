@@ -86,7 +86,8 @@ def small(draw: st.DrawFn, integer: bool) -> Problem:
     bounds: list[tuple[int | None, int | None]] = []
     for _ in range(n):
         low, high = sorted((draw(st.integers(-3, 3)), draw(st.integers(-3, 3))))
-        bounds.append((low if integer or draw(st.booleans()) else None, high if integer or draw(st.booleans()) else None))
+        keep_low, keep_high = integer or draw(st.booleans()), integer or draw(st.booleans())
+        bounds.append((low if keep_low else None, high if keep_high else None))
     rows = []
     for _ in range(m):
         least, most = sorted((draw(numbers), draw(numbers)))

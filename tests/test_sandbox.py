@@ -71,7 +71,7 @@ def test_an_exception_keeps_its_type_message_and_place(pool: Pool) -> None:
 ])
 def test_every_way_to_fail_is_the_programs_exception(pool: Pool, program: str, exception: str) -> None:
     run = pool.run(program)
-    assert run.outcome == "exception" and (run.exception == exception or exception == "SyntaxError" and "null" in run.message)
+    assert run.outcome == "exception" and run.exception in (exception, "ValueError" if "\0" in program else "")
 
 
 @pytest.mark.parametrize("program", ["", "print('optimal_value = 3.5')", "raise SystemExit", "import sys; sys.exit(0)"])
@@ -230,7 +230,8 @@ def test_a_weaker_kernel_is_served_by_the_layers_that_are_left(tmp_path: Path, m
 @pytest.mark.parametrize("who", [["--bounding-set=-all", "--inh-caps=-all"], ["--reuid=65534", "--regid=65534", "--clear-groups"]])
 def test_lesser_users_are_served_by_the_layers_they_may_use(who: list[str]) -> None:
     run_as = ["setpriv", *who, sys.executable]
-    if subprocess.run([*run_as, "-c", "import numpy"], capture_output=True, check=False).returncode:
+    probe = "import numpy, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
+    if subprocess.run([*run_as, "-c", probe], capture_output=True, check=False).returncode:
         pytest.skip("this user cannot start the interpreter")
     code = f"""
 import sys; sys.path[:0] = {[str(ROOT)]!r}

@@ -333,6 +333,27 @@ print("data only", all(value.accepted for value in found.values()))
     assert (done.stdout, done.stderr, done.returncode) == ("data only True\n", "", 0)
 
 
+def test_labels_from_worker_threads_after_other_libraries() -> None:
+    """Several threads at once may ask for the first label of a process, and PuLP may have been imported before."""
+    done = child("""
+import pulp, threading
+from orpipe.mps import write_mps
+from orpipe.solve import label
+from orpipe.testing.solver_suite import cases
+from orpipe_solvers import solve_mps_text
+some = [case for case in cases() if case.objective is not None][::3]
+found = []
+def work():
+    found.append([label(case.problem).objective_exact for case in some])
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+texts = [solve_mps_text(write_mps(case.problem)).outcome for case in some if case.name != "lp_exact_thirds"]
+print(found == [[case.objective for case in some]] * 4, set(map(str, texts)))
+""")
+    assert (done.stdout, done.stderr, done.returncode) == ("True {'optimal'}\n", "", 0)
+
+
 # HiGHS with two threads on a model that keeps them busy: its scheduler stays alive afterwards.
 THREADED = """
 import os

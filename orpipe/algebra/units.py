@@ -26,7 +26,7 @@ ABSTRACT = {
 def registry() -> Any:
     import pint
 
-    ureg = pint.UnitRegistry(None)
+    ureg: Any = pint.UnitRegistry(None)
     for line in (
         *(f"{name} = {definition}" for name, definition in ABSTRACT.items()),
         "second = [time]", "minute = 60 * second", "hour = 60 * minute", "day = 24 * hour", "week = 7 * day",
@@ -76,10 +76,10 @@ def _powers(e: n.Expr, model: n.Model) -> Counter[str] | None:
             return None if v == 0 else Counter()
         case n.Card():
             return Counter()
-        case n.ParamRef(param=p):
-            return _parse(model.param_by[p].unit)
-        case n.VarRef(var=v):
-            return _parse(model.var_by[v].unit)
+        case n.ParamRef(param=symbol):
+            return _parse(model.param_by[symbol].unit)
+        case n.VarRef(var=symbol):
+            return _parse(model.var_by[symbol].unit)
         case n.Neg(arg=a) | n.Sum(body=a):
             return _powers(a, model)
         case n.Add(terms=terms):

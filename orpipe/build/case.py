@@ -18,8 +18,8 @@ from orpipe.exact import decimal_text
 from orpipe.instances import Instance
 from orpipe.problem import Problem
 from orpipe.render.answer import Solution, render_answer
-from orpipe.render.nl import REGISTERS, environment, render_problem
 from orpipe.render.files import data_csv, data_json
+from orpipe.render.nl import REGISTERS, environment, render_problem
 from orpipe.render.words import approximate, listing
 from orpipe.resources import templates
 from orpipe.solve import Label

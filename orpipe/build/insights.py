@@ -94,9 +94,9 @@ def relaxation(case: Case, variant: int) -> str | None:
         return None
     if relaxed.objective_exact == case.label.objective_exact:
         return "The linear relaxation has the same optimal value, so asking for whole numbers costs nothing here."
-    word = "lower" if not problem.maximize else "upper"
+    word = "an upper" if problem.maximize else "a lower"
     return (f"Without the whole-number requirement the linear relaxation gives {stated_value(relaxed.objective_exact, case.unit)}"
-            f", which is only a {word} bound.")
+            f", which is only {word} bound.")
 
 
 def row_family(case: Case, row_name: str) -> Row:
@@ -114,7 +114,8 @@ def tightness(case: Case, variant: int) -> str | None:
     problem, point = case.instance.problem, case.label.point
     if point is None:
         return None
-    loose, tight = [], []
+    loose: list[tuple[str, Fraction]] = []
+    tight: list[tuple[str, Fraction]] = []
     A = problem.matrix
     for i in range(problem.n_rows):
         low, high = problem.row_lower[i], problem.row_upper[i]

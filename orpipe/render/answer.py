@@ -20,9 +20,9 @@ import jinja2
 from orpipe.errors import ModelError
 from orpipe.ground import validate
 from orpipe.instances import Instance
-from orpipe.render.nl import _HOLE, Teller, environment, shared_context, tidy_text
+from orpipe.render.nl import _HOLE, Teller, environment, nouns_of, shared_context, tidy_text
 from orpipe.render.tables import tuples_of
-from orpipe.render.words import approximate, listing
+from orpipe.render.words import approximate, listing, with_articles
 
 
 @dataclass(frozen=True)
@@ -122,4 +122,4 @@ def render_answer(instance: Instance, solution: Solution) -> str:
         text = environment().get_template(f"nl/{instance.family.name}/answer.j2").render(context)
     except (jinja2.TemplateError, AttributeError) as error:
         raise ModelError(f"templates/nl/{instance.family.name}/answer.j2: {error}") from error
-    return tidy_text(text).strip()
+    return tidy_text(with_articles(text, nouns_of(instance))).strip()

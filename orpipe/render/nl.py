@@ -25,13 +25,13 @@ import jinja2
 from jinja2 import nodes as jn
 from jinja2.ext import Extension
 
-from orpipe.algebra.nodes import Model, SetDecl
+from orpipe.algebra.nodes import Model, ParamDecl, SetDecl, VarDecl
 from orpipe.errors import ModelError, UsageError
 from orpipe.ground import Arrays, validate
 from orpipe.instances import Instance
 from orpipe.render.files import schema_text
 from orpipe.render.tables import lookup, tables_text, tuples_of
-from orpipe.render.words import approximate, article, count_word, figure, listing, sentence, upper_first
+from orpipe.render.words import approximate, article, count_word, figure, listing, sentence, upper_first, with_articles
 from orpipe.resources import templates
 from orpipe.scenarios import Scenario
 
@@ -152,7 +152,7 @@ class Teller:
     def each(self, set_symbol: str, pattern: str, sep: str = ", ", last: str = " and ", first: str = "") -> str:
         """One clause for each element of a set or tuple set; `first` is the pattern of the first one if it differs."""
         s = self.model.set_by[set_symbol]
-        clauses = []
+        clauses: list[str] = []
         for key in ([(x,) for x in self.arrays.labels[s.symbol]] if not s.over else tuples_of(self.model, self.arrays, s.over, s.symbol)):
             params = {p.symbol: key for p in self.model.params if self._over(p, s)}
             clauses.append(self.values(first if first and not clauses else pattern, self._letters(s, key), params))
@@ -162,7 +162,8 @@ class Teller:
     def rows(self, symbol: str, head: str, first: str, rest: str = "", sep: str = "; ", last: str = "; ", inner: str = " and ") -> str:
         """A two-index parameter, or a tuple set, row by row: head, then `first` for the first entry and `rest` for the others;
         the clauses may name any parameter over the same indices."""
-        decl = self.model.param_by.get(symbol) or self.model.set_by[symbol]
+        decl: ParamDecl | SetDecl = self.model.param_by.get(symbol) or self.model.set_by[symbol]
+        domain: str | None
         if isinstance(decl, SetDecl):
             indices, domain, filled = decl.over, symbol, [p.symbol for p in self.model.params if self._over(p, decl)]
         else:
@@ -188,7 +189,8 @@ class Teller:
     def _letters(self, s: SetDecl, key: tuple) -> dict[str, str]:
         if s.over:
             return {k.name: str(x) for k, x in zip(s.over, key, strict=True)}
-        declared = [k for d in (*self.model.params, *self.model.variables) for k in d.indices] + [k for r in self.model.rows for k in r.forall]
+        decls: list[ParamDecl | VarDecl] = [*self.model.params, *self.model.variables]
+        declared = [k for d in decls for k in d.indices] + [k for r in self.model.rows for k in r.forall]
         letters = {k.name: str(key[0]) for k in declared if k.set == s.symbol}
         return letters | {s.symbol.lower(): str(key[0])}
 
@@ -232,12 +234,16 @@ def render_problem(instance: Instance, register: str, interface: Interface) -> P
         raise ModelError(f"{name}: {error}") from error
     except AttributeError as error:
         raise ModelError(f"{name}, scenario '{instance.scenario.id}': {error}") from error
-    return ProblemText(tidy_text(text), frozenset(teller.stated), register, interface)
+    return ProblemText(tidy_text(with_articles(text, nouns_of(instance))), frozenset(teller.stated), register, interface)
+
+
+def nouns_of(instance: Instance) -> list[str]:
+    return [s.noun for s in instance.model.sets]
 
 
 def _unit_tokens(instance: Instance) -> set[str]:
     symbolic = instance.family.symbolic(instance.formulation)
-    texts = [d.unit for d in (*symbolic.params, *symbolic.variables)]
+    texts = [*(p.unit for p in symbolic.params), *(v.unit for v in symbolic.variables)]
     return {token for text in texts for token in re.split(r"[/*\s]+", text) if token and token != "1"} | set(instance.scenario.units)
 
 

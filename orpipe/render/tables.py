@@ -61,7 +61,8 @@ def data_tables(model: Model, data: Mapping[str, Any]) -> list[Table]:
         if domain:
             shown.add(domain)
         if not sets:
-            tables.append(("General data", ["Quantity", "Value"], [[upper_first(with_unit(p.meaning, p.unit)), figure(data[p.symbol])] for p in params]))
+            body = [[upper_first(with_unit(p.meaning, p.unit)), figure(data[p.symbol])] for p in params]
+            tables.append(("General data", ["Quantity", "Value"], body))
         elif domain is None and len(sets) == 2:
             rows, cols = (arrays.labels[s] for s in sets)
             names = component_names(model, first.indices)

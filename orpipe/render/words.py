@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +41,14 @@ def sentence(text: str) -> str:
 def article(noun: str) -> str:
     """«a depot», «an order»"""
     return ("an " if noun[:1].lower() in "aeiou" and not noun.lower().startswith(("uni", "use", "one", "eu")) else "a ") + noun
+
+
+def with_articles(text: str, nouns: Iterable[str]) -> str:
+    """Every «a» or «an» directly before one of the nouns made right: the noun comes from a scenario, the article from a template."""
+    for noun in nouns:
+        word = article(noun).partition(" ")[0]
+        text = re.sub(rf"\b([Aa])n?(?= {re.escape(noun)}\b)", rf"\g<1>{word[1:]}", text)
+    return text
 
 
 def approximate(value: Fraction | float) -> str:

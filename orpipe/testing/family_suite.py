@@ -37,7 +37,7 @@ def check_declaration(family: Family) -> None:
     assert len(family.golden.why) > 40, "golden instance lacks its argument"
     for formulation in family.formulations:
         model = family.symbolic(formulation)
-        tight = [r.tightened_by for r in (*model.rows, *model.idioms)]
+        tight = [*(r.tightened_by for r in model.rows), *(d.tightened_by for d in model.idioms)]
         assert any(tight), "no row names the data entry that tightens it"
     if len(family.formulations) > 1:
         assert family.shared, "formulations without the symbols of the decisions they share"
@@ -51,7 +51,8 @@ def check_golden(family: Family) -> None:
     for formulation in family.formulations:
         found = label(golden(family.name, formulation).problem)
         assert isinstance(found, Label), f"{formulation}: {found}"
-        assert found.objective_exact == Fraction(str(family.golden.optimum)), f"{formulation}: optimum {found.objective_exact}, by hand {family.golden.optimum}"
+        by_hand = Fraction(str(family.golden.optimum))
+        assert found.objective_exact == by_hand, f"{formulation}: optimum {found.objective_exact}, by hand {by_hand}"
 
 
 def drawn(family: Family, level: int, index: int, formulation: str = "", scenario_id: str = "") -> Instance:
@@ -74,8 +75,8 @@ def check_levels(family: Family, draws: int = 3) -> None:
             assert isinstance(found, Label), f"{instance.id}: {found}"
             assert found.status == "optimal", f"{instance.id} is {found.status}"
             assert found.objective_exact, f"{instance.id} has the trivial optimum 0"
-            assert instance.problem.kind == family.kind or (family.kind == "MILP" and instance.problem.kind in ("BIP", "IP")), \
-                f"{instance.id} is {instance.problem.kind}, the family says {family.kind}"
+            kinds = {family.kind} | ({"BIP", "IP"} if family.kind == "MILP" else set())
+            assert instance.problem.kind in kinds, f"{instance.id} is {instance.problem.kind}, the family says {family.kind}"
         sizes.append(instance.problem.n_vars * max(1, instance.problem.n_rows))
     assert sizes == sorted(set(sizes)), f"sizes do not grow with the level: {sizes}"
 
@@ -199,7 +200,8 @@ def _binding(instance: Instance, found: Label, model: Model) -> Iterator[str]:
         span = slice(A.indptr[i], A.indptr[i + 1])
         activity = sum((Fraction(int(v), problem.matrix_exact.den) * point[int(j)]
                         for v, j in zip(problem.matrix_exact.num[span], A.indices[span], strict=True)), Fraction(0))
-        sides = [s for s, finite in ((problem.row_lower_exact, problem.row_lower[i] > -1e300), (problem.row_upper_exact, problem.row_upper[i] < 1e300)) if finite]
+        low, high = problem.row_lower[i] > -1e300, problem.row_upper[i] < 1e300
+        sides = [s for s, finite in ((problem.row_lower_exact, low), (problem.row_upper_exact, high)) if finite]
         if any(Fraction(int(s.num[i]), s.den) == activity for s in sides):
             yield name.partition("[")[0]
 

@@ -181,10 +181,15 @@ class _Parent:
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1",
                 "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
-        with theirs, open(os.path.join(self.base, "log"), "wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-s", "-c", code], env=env, cwd=self.base, pass_fds=[theirs.fileno()],
-                start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            with theirs, open(os.path.join(self.base, "log"), "wb") as log:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-s", "-c", code], env=env, cwd=self.base, pass_fds=[theirs.fileno()],
+                    start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        except OSError:
+            self.socket.close()
+            shutil.rmtree(self.base, ignore_errors=True)
+            raise
 
     def overdue(self, now: float) -> bool:
         """The parent itself hangs: the programs' own clocks are its business."""
@@ -264,6 +269,9 @@ class _Pump:
             with self._gate:
                 self.closed = True
                 self._mouth.close()
+            for parent in self._parents.values():
+                with contextlib.suppress(OSError):
+                    parent.socket.shutdown(socket.SHUT_RDWR)  # all begin to end before the first is waited for
             for parent in list(self._parents.values()):
                 self._lose(parent, "was closed")
             while self._queue:

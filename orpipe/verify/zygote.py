@@ -28,10 +28,11 @@ import struct
 import sys
 import sysconfig
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from orpipe.verify import capture, isolation, seccomp
 from orpipe.verify.child import HIDDEN, RESULT, Child
@@ -301,7 +302,7 @@ def _readable(preload: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(p for p in dict.fromkeys([*system, *python, *installed]) if os.path.exists(p))
 
 
-def main(fd: int, base: str, name: str, without: tuple[str, ...]) -> None:
+def main(fd: int, base: str, name: str, without: tuple[str, ...]) -> NoReturn:
     """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
     `without` names layers to leave out.
     """
@@ -339,5 +340,9 @@ def main(fd: int, base: str, name: str, without: tuple[str, ...]) -> None:
         zygote = Zygote(control, work, layers, read)
         zygote.say({"ready": True, "layers": sorted(layers), "missing": missing})
         zygote.serve()
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    shutil.rmtree(base, ignore_errors=True)
+    os._exit(code)  # tearing down what was imported takes longer than a run

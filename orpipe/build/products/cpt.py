@@ -11,7 +11,7 @@ from orpipe.build.case import Case, Product, ask, describe, file_blocks, say, st
 from orpipe.build.insights import insights
 from orpipe.build.plan import Order
 from orpipe.build.products import product
-from orpipe.build.products.diagnose import faulty, piece_text
+from orpipe.build.products.diagnose import faulty
 from orpipe.build.products.implement import STYLES
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit, emit_parts
@@ -53,9 +53,7 @@ def pitfalls(case: Case, order: Order) -> list[dict[str, str]]:
             continue
         seen.add(fault.mutant.operator.id)
         account = fault.mutant.account(case.model)
-        part = fault.mutant.part
-        told.append({"title": fault.mutant.operator.title, "fault": account.fault, "why": account.why, "report": fault.report(case),
-                     "after": piece_text(part.after) if part.after is not None and hasattr(part.after, "name") else ""})
+        told.append({"title": fault.mutant.operator.title, "fault": account.fault, "why": account.why, "report": fault.report(case)})
         if len(told) == 2:
             break
     return told

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from orpipe.algebra.latex import model_tex
@@ -52,7 +53,7 @@ def faulty(case: Case, order: Order) -> Iterator[Faulty]:
     turn = stream(0, "mutant", case.instance.id, order.task, order.variant).permutation(len(found))
     # one operator has many sites: take operators in turn so that the frequent ones do not crowd out the rest
     seen: dict[str, int] = {}
-    ranked = []
+    ranked: list[tuple[int, int, Mutant]] = []
     for k in turn:
         operator = found[int(k)].operator.id
         seen[operator] = seen.get(operator, 0) + 1
@@ -73,7 +74,7 @@ def differs(right: Label, other: Label) -> bool:
         return True
     if right.objective_exact is None or other.objective_exact is None:
         return False
-    return abs(right.objective_exact - other.objective_exact) * 10**6 > max(1, abs(right.objective_exact))
+    return abs(right.objective_exact - other.objective_exact) * 10**6 > max(Fraction(1), abs(right.objective_exact))
 
 
 @product("diagnose")
@@ -137,7 +138,7 @@ def doubt(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order)
     for fault in faulty(case, order):
         part = fault.mutant.part
-        if not isinstance(part.before, (Row, Term, VarDecl)) or part.after is None:
+        if not isinstance(part.before, (Row, Term, VarDecl)) or not isinstance(part.after, (Row, Term, VarDecl)):
             continue
         before, after = piece_text(part.before), piece_text(part.after)
         context = describe(case) | _told(case, fault, names=False) | {

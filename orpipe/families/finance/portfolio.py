@@ -36,11 +36,11 @@ class PortfolioCardinality(Family):
     )
 
     def model(self, m: Builder, formulation: str) -> None:
-        I, S = m.set("I", "asset"), m.set("S", "scenario")  # noqa: E741
+        I, S = m.set("I", "asset"), m.set("S", "scenario")
         i, s = I.index("i"), S.index("s")
         g = m.param("g", i, name="expected_return", meaning="expected yearly gain per {unit_money} put into the {I}")
         e = m.param("e", i, s, name="deviation", sign="any", meaning="deviation from the expected gain per {unit_money}, by {I} and {S}")
-        l = m.param("l", i, name="minimum_lot", unit="money", meaning="least amount if the {I} is held at all")  # noqa: E741
+        l = m.param("l", i, name="minimum_lot", unit="money", meaning="least amount if the {I} is held at all")
         h = m.param("h", i, name="maximum_lot", unit="money", meaning="most that may be put into the {I}")
         B = m.param("B", name="budget", unit="money", meaning="money available")
         K = m.param("K", name="most_assets", unit="1", integer=True, meaning="largest number of {I_s} that may be held")
@@ -56,7 +56,8 @@ class PortfolioCardinality(Family):
         m.require("cardinality", sum_(i)(z[i]) <= K, tightened_by="K", because="only the permitted number of {I_s} is held")
         m.absolute("swings", d[s], sum_(i)(e[i, s] * x[i]), forall=(s,), tightened_by="e",
                    because="the swing in each {S} is the absolute deviation of the whole portfolio's gain from its expectation")
-        m.require("risk", sum_(s)(d[s]) / card(S) <= R, tightened_by="R", because="the swings, averaged over the equally likely {S_s}, stay within the limit")
+        m.require("risk", sum_(s)(d[s]) / card(S) <= R, tightened_by="R",
+                  because="the swings, averaged over the equally likely {S_s}, stay within the limit")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
         I, S = names("I", size["assets"]), names("S", size["scenarios"])

@@ -66,7 +66,8 @@ class TravellingSalesman(Family):
             m.require("carry", g[i, j] <= (card(N) - 1) * x[i, j], forall=(i, j), where=A[i, j],
                       because="only legs of the trip carry the count of {N_s} still to be visited")
             m.require("no_subtours", sum_(i, where=A[i, j])(g[i, j]) - sum_(i, where=A[j, i])(g[j, i]) == 1, forall=(j,),
-                      where=j > first, tightened_by="A", because="the trip is one round through all {N_s}, so each one after the start uses up one of the count")
+                      where=j > first, tightened_by="A",
+                      because="the trip is one round through all {N_s}, so each one after the start uses up one of the count")
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
         N = names("N", size["places"])

@@ -53,7 +53,8 @@ class Pyomo(Dialect):
         if within != "Binary" and not (v.upper is None and (zero or v.lower is None)):
             lower, upper = ("None" if b is None else w.expr(b, at) for b in (v.lower, v.upper))
             pair = bracket("(", seq(lower, ",", Line(), upper), ")")
-            indexed = v.indices and any(isinstance(x, n.ParamRef) and x.refs for b in (v.lower, v.upper) for x in n.walk(b))
+            inner = [x for b in (v.lower, v.upper) for x in n.walk(b)]
+            indexed = v.indices and any(isinstance(x, n.ParamRef) and x.refs for x in inner)
             arguments.append(seq(f"bounds={self.function(loops) if indexed else ''}", pair))
         return [Statement(seq(f"{w.names.variables[v.symbol]} = ", call("pyo.Var", *arguments)))]
 
