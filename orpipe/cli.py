@@ -114,7 +114,7 @@ def generate(
     sft: Annotated[int | None, typer.Option("--sft", help="Number of SFT examples (default 10000).")] = None,
     cpt: Annotated[int | None, typer.Option("--cpt", help="Number of CPT documents (default a quarter of --sft).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every draw (default 0).")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes; the bytes do not depend on it.")] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option(min=1, show_default="one per core", help="Worker processes; the bytes do not depend on it.")] = os.cpu_count() or 1,
     families: Annotated[str | None, typer.Option(help="Comma-separated family names (default all).")] = None,
     levels: Annotated[str | None, typer.Option(help="Levels such as 1,2 or 1-3 (default all).")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that stands in --out.")] = False,
@@ -237,7 +237,7 @@ def show(
 @app.command(name="audit", epilog="Example: `orpipe audit data/out`")
 def audit_command(
     folder: Annotated[Path, typer.Argument(help="Dataset folder.")],
-    workers: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option(min=1, show_default="one per core", help="Worker processes.")] = os.cpu_count() or 1,
     as_json: JsonFlag = False,
 ) -> None:
     """Re-check a finished dataset from its files alone; exit 1 on any fault."""

@@ -91,7 +91,7 @@ class Exact:
 
     def over(self, den: int) -> np.ndarray:
         """Numerators over another denominator, a multiple of this one."""
-        return _times(self.num, den // self.den, self.peak())
+        return self.num if den == self.den else _times(self.num, den // self.den, self.peak())
 
     def __neg__(self) -> Exact:
         return Exact(_array(-self.num), self.den)
@@ -193,8 +193,6 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _times(num: np.ndarray, factor: int, peak: int) -> np.ndarray:
-    if factor == 1:
-        return num
     if num.dtype != object and max(peak, 1) * factor >= _LIMIT:
         num = num.astype(object)
     return _array(num * factor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
@@ -19,6 +20,7 @@ class Registry(Generic[T]):
         self.kind, self.package = kind, package
         self._units: dict[str, T] = {}
         self._loaded = False
+        self._lock = threading.RLock()
 
     def add(self, name: str, unit: T) -> T:
         if name in self._units:
@@ -28,10 +30,11 @@ class Registry(Generic[T]):
 
     def _load(self) -> dict[str, T]:
         if not self._loaded:
-            self._loaded = True
-            root = importlib.import_module(self.package)
-            for module in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
-                importlib.import_module(module.name)
+            with self._lock:
+                root = importlib.import_module(self.package)
+                for module in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+                    importlib.import_module(module.name)
+                self._loaded = True
         return self._units
 
     def names(self) -> list[str]:

@@ -92,7 +92,7 @@ class Tables:
             parent = np.repeat(np.arange(env.rows), count)
             at = {k: v[parent] for k, v in env.at.items()} | {k: np.tile(v, env.rows) for k, v in fresh.items()}
             wide = Env(at, env.rows * count, sets, parent)
-        for part in parts:
+        for part in parts if wide.rows else ():
             keep = self.holds(part, wide)
             if not keep.all():
                 at = {k: v[keep] for k, v in wide.at.items()}
@@ -180,6 +180,8 @@ class Tables:
                     raise DataError(f"model '{self.model.name}', {self.place_name}: the data divide by zero") from None
             case n.Sum(indices=indices, where=where, body=body):
                 wide = self.widen(env, indices, where)
+                if not wide.rows:  # nothing is asked of the body, not even that it divides by no zero
+                    return Linear([], None)
                 inner = self.linear(body, wide)
                 for block in inner.blocks:
                     block.row = wide.parent if block.row is None else wide.parent[block.row]

@@ -28,7 +28,7 @@ from orpipe.render.dialects.pyomo import Pyomo
 from orpipe.render.emit import SOURCES, STYLES, emit, emit_parts, objective_code, row_code, variable_code
 from orpipe.render.files import data_csv, data_json, schema, schema_text, tables
 from orpipe.solve import Label, label
-from orpipe.verify.replay import Script, replay_many
+from orpipe.verify.replay import Script, printed, replay_many
 from orpipe.verify.sandbox import Pool
 
 PAIRS = [(source, style) for source in SOURCES for style in STYLES]
@@ -76,6 +76,25 @@ def test_decisions_are_printed_and_auxiliaries_are_not(pool: Pool) -> None:
             "optimal_value": 197, "open[North]": 1,
             "ship[North,Alder]": 5, "ship[North,Birch]": 6, "ship[North,Cedar]": 4})
     assert "makespan =" not in pool.run(program(SAMPLES["shop"], "highspy")).stdout
+
+
+@pytest.mark.parametrize("name", dialects())
+def test_programs_run_outside_the_sandbox_too(name: str, tmp_path: Path) -> None:
+    """Without hooks the solver is the one the program names: same optimum, true status."""
+    for sample in SAMPLES:
+        (tmp_path / f"{sample}.py").write_text(program(SAMPLES[sample], name), encoding="utf-8")
+    ask = "import runpy, sys; [(print('#', p), runpy.run_path(p + '.py', run_name='__main__')) for p in sys.argv[1:]]"
+    command = [sys.executable, "-c", ask, *SAMPLES]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    found = {block.partition("\n")[0]: printed(block) for block in run.stdout.split("# ")[1:]}
+    assert found.keys() == SAMPLES.keys()
+    for sample, said in found.items():
+        expected = label(problem(sample))
+        assert isinstance(expected, Label)
+        if expected.status == "optimal":
+            assert said.value == pytest.approx(expected.objective, rel=1e-6, abs=1e-9), sample
+        else:
+            assert said.status == expected.status or (expected.status == "unbounded" and "or" in said.status), sample
 
 
 @pytest.mark.parametrize("name", dialects())

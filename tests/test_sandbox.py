@@ -103,7 +103,7 @@ def test_a_solve_that_does_not_end_keeps_its_model(pool: Pool) -> None:
 @pytest.mark.parametrize("program", ["x = bytearray(8 << 30)", "x = []\nwhile True: x.append(bytearray(1 << 24))",
                                      "import numpy; numpy.ones((1 << 15, 1 << 15))"])
 def test_a_memory_hog_is_stopped(pool: Pool, program: str) -> None:
-    assert pool.run(program).outcome == "memory"
+    assert pool.run(program, limits=Limits(seconds=60, memory=1 << 29)).outcome == "memory"
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -260,7 +260,7 @@ with Pool() as pool:
     "import os; os.write(3, b'D' + bytes(4)); os._exit(0)",
 ])
 def test_writing_to_the_result_channel_never_makes_it_our_fault(pool: Pool, code: str) -> None:
-    run = pool.run(code, limits=Limits(seconds=4))
+    run = pool.run(code, limits=Limits(seconds=2))
     assert run.outcome in ("crash", "no model", "exception", "timeout") and run.captured is None
     assert good(pool.run(GOOD))
 

@@ -28,7 +28,8 @@ def condition_tex(cond: n.Cond) -> str:
         case n.Edge(ref=ref, op=op, end=end):
             return rf"{ref_tex(ref)} {_RELATION[op]} \mathrm{{{end}}}"
         case n.Member(refs=refs, set=s, negated=negated):
-            return "(" + ",".join(ref_tex(r) for r in refs) + (r") \notin " if negated else r") \in ") + name_tex(s)
+            inner = ",".join(ref_tex(r) for r in refs)
+            return (inner if len(refs) == 1 else f"({inner})") + (r" \notin " if negated else r" \in ") + name_tex(s)
         case n.DataCompare(left=a, op=op, right=b):
             return f"{expr_tex(a)} {_RELATION[op]} {expr_tex(b)}"
         case n.And(parts=parts):
@@ -48,6 +49,17 @@ def scope_tex(indices: tuple[n.Index, ...], where: n.Cond | None) -> str:
     return head + "".join(r",\ " + condition_tex(p) for p in parts)
 
 
+def set_tex(s: n.SetDecl) -> str:
+    """What a set is, without its words: «I», «E \\subseteq I \\times J», «D = \\{(i,j) : i \\in I, ...\\}»."""
+    head = name_tex(s.symbol)
+    if s.over and s.where is None:
+        return head + r" \subseteq " + r" \times ".join(name_tex(k.set) for k in s.over)
+    if s.over:
+        inner = ",".join(k.name for k in s.over)
+        return rf"{head} = \{{{inner if len(s.over) == 1 else f'({inner})'} : {scope_tex(s.over, s.where)}\}}"
+    return head
+
+
 def expr_tex(e: n.Expr, level: int = 0) -> str:
     def wrap(text: str, needed: bool) -> str:
         return rf"\left({text}\right)" if needed else text
@@ -65,7 +77,7 @@ def expr_tex(e: n.Expr, level: int = 0) -> str:
         case n.Neg(arg=a):
             return wrap("-" + _operand(a), bool(level))
         case n.Add(terms=terms):
-            text = expr_tex(terms[0])
+            text = expr_tex(terms[0], isinstance(terms[0], n.Add))
             for t in terms[1:]:
                 text += f" - {_operand(t.arg)}" if isinstance(t, n.Neg) else f" + {expr_tex(t, isinstance(t, n.Add))}"
             return wrap(text, bool(level))
@@ -103,6 +115,12 @@ def domain_tex(v: n.VarDecl) -> str:
     return body + (rf" && \forall\, {scope_tex(v.indices, member)}" if v.indices else "")
 
 
+def row_tex(r: n.Row, align: str = "") -> str:
+    """One row; `align` goes before its scope."""
+    scope = rf"{align or r'\quad'} \forall\, {scope_tex(r.forall, r.where)}" if r.forall else align
+    return f"{expr_tex(r.left)} {_RELATION[r.relation]} {expr_tex(r.right)}{scope}"
+
+
 def model_tex(model: n.Model) -> str:
     """An align* environment: objective, rows with \\forall and row names as tags, domains."""
     sense = r"\min" if model.objective.sense == "minimize" else r"\max"
@@ -110,8 +128,7 @@ def model_tex(model: n.Model) -> str:
     lines = [rf"{sense}\quad & {expr_tex(total)}"]
     for k, r in enumerate(model.rows):
         lead = r"\text{s.t.}\quad & " if k == 0 else "& "
-        scope = rf" && \forall\, {scope_tex(r.forall, r.where)}" if r.forall else " &&"
         tag = re.sub(r"_", r"\\_", r.name)
-        lines.append(rf"{lead}{expr_tex(r.left)} {_RELATION[r.relation]} {expr_tex(r.right)}{scope} \tag{{{tag}}}")
+        lines.append(rf"{lead}{row_tex(r, ' &&')} \tag{{{tag}}}")
     lines += ["& " + domain_tex(v) for v in model.variables]
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"

@@ -47,7 +47,7 @@ def condition_text(cond: n.Cond) -> str:
             return f"{ref_text(ref)} {op} {end}"
         case n.Member(refs=refs, set=s, negated=negated):
             inner = ",".join(ref_text(r) for r in refs)
-            return f"({inner}) {'not in' if negated else 'in'} {s}"
+            return f"{inner if len(refs) == 1 else f'({inner})'} {'not in' if negated else 'in'} {s}"
         case n.DataCompare(left=a, op=op, right=b):
             return f"{expr_text(a)} {op} {expr_text(b)}"
         case n.And(parts=parts):
@@ -125,7 +125,7 @@ def signature(symbol: str, indices: tuple[n.Index, ...], domain: str | None) -> 
     if not indices:
         return symbol
     if domain:
-        return f"{symbol}[({','.join(k.name for k in indices)}) in {domain}]"
+        return f"{symbol}[{condition_text(n.Member(tuple(n.Ref(k.name) for k in indices), domain))}]"
     return f"{symbol}[{', '.join(f'{k.name} in {k.set}' for k in indices)}]"
 
 

@@ -47,7 +47,8 @@ class Parts:
         sections = [s for s in (self.imports, self.data, self.model, self.solve) if s]
         out = sections[0]
         for before, section in itertools.pairwise(sections):
-            out += ("\n\n\n" if "def " in (before[:4], section[:4]) else "\n\n") + section
+            after_function = before.startswith("def ") and before.rpartition("\n")[2].startswith(" ")
+            out += ("\n\n\n" if after_function or section.startswith("def ") else "\n\n") + section
         return out + "\n"
 
 

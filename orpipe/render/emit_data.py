@@ -50,8 +50,8 @@ def preamble(w: Writer, data: Data, source: str, style: str) -> list[Statement]:
             Statement("return list(csv.DictReader(file))", 2), BLANK, BLANK]
     tables = files.tables(w.model)
     if style == "script":
-        return [*read, *(Statement(f'{_table(w, t, style)} = read_table("{t.file}")') for t in tables), BLANK]
-    pairs: list[Doc] = [f'"{t.file.removesuffix(".csv")}": read_table("{t.file}")' for t in tables]
+        return [*read, *(Statement(f"{_table(w, t, style)} = {_reading(t)}") for t in tables), BLANK]
+    pairs: list[Doc] = [f'"{t.file.removesuffix(".csv")}": {_reading(t)}' for t in tables]
     items = Seq((joined(Seq((",", Line())), pairs), Broken(",")))
     return [*read, Statement("def load_data():"), Statement(bracket("return {", items, "}"), 1)]
 
@@ -212,14 +212,21 @@ class _Csv(_Source):
         table, rows = self.table(lambda t: p in t.params)
         name, convert = self.w.names.params[p.symbol], "int" if p.integer else "float"
         if not p.indices:
-            read = Statement(f'scalars = {{row["name"]: row["value"] for row in {rows}}}')
-            return [*([read] if p is table.params[0] else []), Statement(f'{name} = {convert}(scalars["{p.name}"])')]
+            return [Statement(f'{name} = {convert}({rows}["{p.name}"])')]
         return [_assign(name, "{", f'{self.key(table)}: {convert}(row["{p.name}"])', f"for row in {rows}", "}")]
 
 
 def _table(w: Writer, table: files.Table, style: str) -> str:
+    """Where the program keeps the rows of a csv file (of the scalars: their values by name)."""
     stem = table.file.removesuffix(".csv")
-    return w.names.table(stem) if style == "script" else f'data["{stem}"]'
+    if style != "script":
+        return f'data["{stem}"]'
+    return "scalars" if table.file == files.SCALARS_FILE else w.names.table(stem)
+
+
+def _reading(table: files.Table) -> str:
+    read = f'read_table("{table.file}")'
+    return f'{{row["name"]: row["value"] for row in {read}}}' if table.file == files.SCALARS_FILE else read
 
 
 def _assign(name: str, opening: str, element: str, clause: str, closing: str) -> Statement:

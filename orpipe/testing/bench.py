@@ -107,7 +107,6 @@ def tables(report: Report) -> list[tuple[str, list[str], list[list[str]]]]:
           ["draws accepted", f"{p.accepted} of {p.attempted} ({p.accepted_share:.1%})"],
           *[[f"refused, {reason}", str(count)] for reason, count in p.rejected.items()],
           *[[f"seconds in {stage}, all workers", f"{seconds:.1f}"] for stage, seconds in p.stage_seconds.items()],
-          ["start, seconds", f"{p.startup_seconds:.1f}"],
           ["peak memory, largest process", f"{p.largest_process_mb:.0f} MB"], ["peak memory, all processes", f"{p.all_processes_mb:.0f} MB"],
           [f"{report.ten_thousand.examples} examples", f"{report.ten_thousand.minutes:.1f} min, {report.ten_thousand.how}"]]),
     ]

@@ -23,7 +23,7 @@ from threading import BrokenBarrierError
 from typing import Any
 
 from orpipe.algebra.idioms import lower
-from orpipe.build.run import run
+from orpipe.build.run import CHUNK, run
 from orpipe.config import Recipe
 from orpipe.errors import OrpipeError
 from orpipe.families import Rejected, Size, families
@@ -210,9 +210,10 @@ def _family_row(name: str, done: Sequence[Attempt]) -> FamilyRow:
 class Products:
     """A run of the pipeline into a folder that is removed again.
 
-    startup_seconds: a run that makes one slot; the rates are over the seconds beyond it.  accepted_share: draws that
-    went through every stage, replay included.  largest_process_mb: resident memory of the largest process;
-    all_processes_mb: proportional memory of all processes together, sampled twice a second (0 where the system does not tell)."""
+    The rates leave out the first quarter of the slots (warming_seconds: workers and warm parents start) and the closing
+    of the files (closing_seconds), unless the run is too short for that.  accepted_share: draws that went through every
+    stage, replay included.  largest_process_mb: resident memory of the largest process; all_processes_mb: proportional
+    memory of all processes together, sampled twice a second (0 where the system does not tell)."""
 
     examples: int
     documents: int
@@ -222,7 +223,8 @@ class Products:
     accepted_share: float
     rejected: Mapping[str, int]
     seconds: float
-    startup_seconds: float
+    warming_seconds: float
+    closing_seconds: float
     examples_per_second: float
     products_per_second: float
     programs_per_second: float
@@ -233,28 +235,28 @@ class Products:
 
 def products(recipe: Recipe, workers: int) -> Products:
     """Raises BenchFault if the run keeps fewer products than the recipe asks for."""
-    least = recipe.model_copy(update={"sft": len(recipe.tasks), "cpt": 1})
-    with tempfile.TemporaryDirectory(prefix="orpipe-bench-") as folder:
+    marks: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="orpipe-bench-") as folder, memory() as seen:
         start = time.perf_counter()
-        run(least, Path(folder) / "least", workers=workers)
-        startup = time.perf_counter() - start
-        with memory() as seen:
-            start = time.perf_counter()
-            did = run(recipe, Path(folder) / "whole", workers=workers)
-            seconds = time.perf_counter() - start
+        did = run(recipe, Path(folder) / "out", workers=workers, progress=lambda made: marks.append(time.perf_counter() - start))
+        seconds = time.perf_counter() - start
     if did.shortfall:
         raise BenchFault(f"{did.shortfall} slots found no acceptable draw ({did.rejected}); run 'orpipe generate' to see the rows")
+    warm = len(marks) // 4 if len(marks) >= 8 * CHUNK else 0
+    steady = marks[-1] - marks[warm - 1] if warm else seconds
+    rate = (len(marks) - warm) / steady / len(marks)  # of the whole run, a second
     examples, documents = (sum(did.counts[config].values()) for config in ("sft", "cpt"))
-    net = max(seconds - startup, 0.05 * seconds)
     return Products(
-        examples, documents, did.replayed, did.attempted, did.accepted, did.accepted / did.attempted, did.rejected, seconds, startup,
-        examples / net, (examples + documents) / net, did.replayed / net, did.seconds, did.peak_mb, max(seen),
+        examples, documents, did.replayed, did.attempted, did.accepted, did.accepted / did.attempted, did.rejected, seconds,
+        marks[warm - 1] if warm else 0.0, seconds - marks[-1] if warm else 0.0,
+        examples * rate, (examples + documents) * rate, did.replayed * rate, did.seconds, did.peak_mb, max(seen),
     )
 
 
 def seconds_for(examples: int, measured: Products) -> float:
     """What a run of `examples` would take at the measured rate: an extrapolation."""
-    return measured.startup_seconds + examples / measured.examples_per_second
+    warming = measured.examples / 4 if measured.warming_seconds else 0.0
+    return measured.warming_seconds + max(0.0, examples - warming) / measured.examples_per_second + measured.closing_seconds
 
 
 @contextmanager

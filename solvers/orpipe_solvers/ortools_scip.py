@@ -17,7 +17,8 @@ class Scip(BuilderSolver):
         "limits/gap": 0,
         "limits/absgap": 0,
         "numerics/feastol": 1e-9,
-        # Few cuts at the root, none below, cheap heuristics only: four times faster on models of a few hundred columns.
+        # Few cuts at the root, none below, cheap heuristics only.  Measured on mixed small MILPs: a third of the total
+        # time, geometric mean 11 ms -> 8 ms; the gain is in the few that take long.
         "separating/maxroundsroot": 5,
         "separating/maxrounds": 0,
         "heuristics/feaspump/freq": -1,

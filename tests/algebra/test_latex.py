@@ -57,7 +57,7 @@ def test_one_of_each_construct() -> None:
     check(everything(), tex)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models())
 def test_any_model_is_whole_and_balanced(model: n.Model) -> None:
     check(model, model_tex(model))

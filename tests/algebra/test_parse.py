@@ -20,7 +20,7 @@ from orpipe.ground import ground, structure_hash
 
 from .random_models import PARAMS, SETS, SHAPES, datasets, models
 
-ROUNDS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+ROUNDS = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 DEPOTS = """\
 sets
   I: depots

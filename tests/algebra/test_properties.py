@@ -21,7 +21,7 @@ from orpipe.problem import Problem
 from .brute import Brute, Undefined
 from .random_models import VALUES, datasets, models
 
-ROUNDS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+ROUNDS = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def exactly(values: Exact) -> list[Fraction]:

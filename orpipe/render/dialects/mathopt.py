@@ -1,4 +1,7 @@
-"""OR-Tools MathOpt: GLOP for LP, SCIP for MILP."""
+"""OR-Tools MathOpt: GLOP for LP, HiGHS for MILP.
+
+Not SCIP: MathOpt raises an internal error when SCIP finds a model unbounded.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ class MathOpt(Dialect):
         if not w.integer:
             return [Statement("result = mathopt.solve(model, mathopt.SolverType.GLOP)")]
         return [Statement("parameters = mathopt.SolveParameters(relative_gap_tolerance=0)"),
-                Statement("result = mathopt.solve(model, mathopt.SolverType.GSCIP, params=parameters)")]
+                Statement("result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters)")]
 
     def value(self, column: str) -> str:
         return f"result.variable_values({column})"

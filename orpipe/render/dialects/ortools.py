@@ -52,4 +52,6 @@ class OrTools(Dialect):
         return f"solver.value({column})"
 
     def status(self, w: Writer) -> list[Statement]:
-        return [Statement('print("status =", status.name.lower())')]
+        again = ["# presolve may call an unbounded model infeasible: solve without it to tell them apart",
+                 'solver.set_solver_specific_parameters("presolving/maxrounds = 0")', "status = solver.solve(model)"]
+        return [*map(Statement, again if w.integer else []), Statement('print("status =", status.name.lower())')]
