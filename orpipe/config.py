@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,11 +19,12 @@ INTERFACE_KINDS: tuple[InterfaceKind, ...] = ("text", "tables", "files")
 
 class Recipe(BaseModel):
     """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
-    of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine."""
+    of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
+    attempts is the number of draws that a slot has; longest bounds the characters of a document or example."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    name: str = "orpipe"
+    name: str = Field("orpipe", pattern=r"^[^\n]+$")
     seed: int = Field(0, ge=0)
     sft: int = Field(10_000, ge=1)
     cpt: int | None = Field(None, ge=0)
@@ -33,8 +35,9 @@ class Recipe(BaseModel):
     dialects: tuple[str, ...] = ()
     validation: float = Field(0.05, ge=0, lt=1)
     test: float = Field(0.05, ge=0, lt=1)
-    nodes: int = Field(200_000, ge=1)
+    nodes: int = Field(50_000, ge=1)
     attempts: int = Field(8, ge=1, le=64)
+    longest: int = Field(60_000, ge=1)
     license: str = "CC-BY-4.0"
 
     @field_validator("families", "dialects", "levels", "tasks", "interfaces")
@@ -58,19 +61,22 @@ class Recipe(BaseModel):
         from orpipe.render.dialects import dialects
 
         names = self.families or tuple(families.names())
-        for name in names:
-            families[name].heading()  # NotFound for an unknown name
+        depth = {name: len(families[name].levels) for name in names}  # raises NotFound
         known = sorted(dialects())
         for name in self.dialects:
             if name not in known:
                 raise NotFound.among("dialect", name, known)
-        deepest = max(len(families[name].levels) for name in names)
+        deepest = max(depth.values())
         for level in self.levels:
             if not 1 <= level <= deepest:
                 raise UsageError(f"level {level} does not exist; the chosen families have levels 1 to {deepest}")
+        levels = self.levels or tuple(range(1, deepest + 1))
+        for name in names:
+            if min(levels) > depth[name]:
+                raise UsageError(f"family '{name}' has levels 1 to {depth[name]} and so none of the chosen ones; leave it out or add a level")
         return self.model_copy(update={
-            "families": names, "dialects": self.dialects or tuple(known),
-            "levels": self.levels or tuple(range(1, deepest + 1)), "cpt": self.sft // 4 if self.cpt is None else self.cpt,
+            "families": names, "dialects": self.dialects or tuple(known), "levels": levels,
+            "cpt": self.sft // 4 if self.cpt is None else self.cpt,
         })
 
 
@@ -82,17 +88,31 @@ def read_recipe(path: Path | None, **overrides: object) -> Recipe:
             content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         except OSError as error:
             raise UsageError(f"cannot read recipe '{path}': {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"recipe '{path}' is not UTF-8 text; name a YAML file") from None
         except yaml.YAMLError as error:
-            line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
-            raise UsageError(f"recipe '{path}' is not YAML (line {line}); check quotes and indentation") from None
-    if not isinstance(content, dict):
+            mark = getattr(error, "problem_mark", None)
+            place = f" (line {mark.line + 1})" if mark is not None else ""
+            raise UsageError(f"recipe '{path}' is not YAML{place}; check quotes and indentation") from None
+    if not isinstance(content, Mapping) or not all(isinstance(key, str) for key in content):
         raise UsageError(f"recipe '{path}' must be a mapping of settings, for example 'sft: 500'")
     given = {**content, **{k: v for k, v in overrides.items() if v is not None}}
     try:
         return Recipe.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(x) for x in first["loc"]) or "recipe"
-        if first["type"] == "extra_forbidden":
-            raise NotFound.among("recipe setting", field, Recipe.model_fields) from None
-        raise UsageError(f"recipe setting '{field}': {first['msg']} (given {str(first.get('input'))!r:.60})") from None
+        raise _told(error) from None
+
+
+def _told(error: ValidationError) -> UsageError | NotFound:
+    """The first complaint in one line; a misspelt setting or name with «did you mean»."""
+    first = error.errors()[0]
+    field = ".".join(str(x) for x in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return NotFound.among("recipe setting", field, Recipe.model_fields)
+    if first["type"] == "literal_error":
+        known = {"tasks": TASKS, "interfaces": INTERFACE_KINDS}[str(first["loc"][0])]
+        return NotFound.among(str(first["loc"][0]).removesuffix("s"), str(first["input"]), known)
+    message = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list such as [a, b]")
+    if not field:
+        return UsageError(f"recipe: {message}")
+    return UsageError(f"recipe setting '{field}': {message} (given {str(first['input'])!r:.60})")

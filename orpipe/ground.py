@@ -31,7 +31,13 @@ def ground(model: n.Model, data: Data, reformulations: Mapping[str, str] | None 
     ModelError where a subscript leaves its set or domain.  Columns are named "ship[North,Alder]", rows "demand[Alder]".
     """
     linear = lower(model, reformulations) if model.idioms or reformulations else model
-    return _Grounder(linear, validate(linear, data)).problem()
+    arrays = validate(linear, data)
+    try:
+        problem = _Grounder(linear, arrays).problem()
+        _ = problem.cost  # made here, so that it is known to be finite
+        return problem
+    except OverflowError:
+        raise DataError(f"model '{model.name}': the data give a number beyond the range of floats; check their units") from None
 
 
 def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = None) -> str:

@@ -253,7 +253,7 @@ def _keyed(problem: Problem, renumber: np.ndarray) -> dict[tuple, list[_Row]]:
         order = np.argsort(cols)
         cols, data = cols[order], A.data[span][order]
         lo, hi = problem.row_lower[i], problem.row_upper[i]
-        if len(data) and data[0] < 0:
+        if data[0] < 0 if len(data) else not np.isfinite(lo):
             data, lo, hi = -data, -hi, -lo
         key = (cols.tobytes(), bool(np.isfinite(lo)), bool(np.isfinite(hi)))
         sides = np.array([lo if np.isfinite(lo) else 0.0, hi if np.isfinite(hi) else 0.0]) + 0.0

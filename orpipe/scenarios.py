@@ -113,6 +113,9 @@ def vocabulary(model: n.Model, chosen: Scenario) -> dict[str, str]:
         noun = entry.get("noun", s.noun)
         table[s.symbol] = noun
         table[s.symbol + "_s"] = entry.get("plural", noun + "s" if "noun" in entry else s.plural)
+    for s in model.sets:  # nouns of tuple sets may name the sets that they pair
+        for key in (s.symbol, s.symbol + "_s"):
+            table[key] = table[key].format_map(_Words(table))
     table.update({f"unit_{k}": v[0] for k, v in chosen.units.items()})
     return table
 

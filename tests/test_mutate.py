@@ -182,11 +182,11 @@ def test_an_account_in_letters_and_in_code_names() -> None:
     op = operator_by_id("linking-missing")
     m = op.mutant(model, op.sites(model)[0])
     assert m.account(model) == Account(
-        "The row `supply` leaves out `y` (1 if depot i is open), so the limit `q[i]` (most that a depot can dispatch) "
+        "The constraint `supply` leaves out `y` (1 if depot i is open), so the limit `q[i]` (most that a depot can dispatch) "
         "stands whether `y[i]` is 1 or 0.",
         "Nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect be "
         "had all the same.",
-        "Write the row as `supply[i]: sum{j in J} x[i,j] + r[i] <= q[i]*y[i]  for all i in I`, which says that only "
+        "Write the constraint as `supply[i]: sum{j in J} x[i,j] + r[i] <= q[i]*y[i]  for all i in I`, which says that only "
         "open depots dispatch, up to their capacity.")
     repair = m.account(model, names=True).repair
     assert "`supply[i]: sum{j in bakeries} ship[i,j] + reserve[i] <= capacity[i]*open[i]  for all i in dep" in repair

@@ -117,7 +117,8 @@ def domain_tex(v: n.VarDecl) -> str:
 
 def row_tex(r: n.Row, align: str = "") -> str:
     """One row; `align` goes before its scope."""
-    scope = rf"{align or r'\quad'} \forall\, {scope_tex(r.forall, r.where)}" if r.forall else align
+    gap = align or r"\quad"
+    scope = rf"{gap} \forall\, {scope_tex(r.forall, r.where)}" if r.forall else align
     return f"{expr_tex(r.left)} {_RELATION[r.relation]} {expr_tex(r.right)}{scope}"
 
 

@@ -1,131 +1,216 @@
 """Auditing a finished dataset from its files alone: nothing that the generator held in memory is trusted.
 
-For each instance: the MPS is parsed and solved by OR-Tools (never the first solver), parsed again by our exact reader, the
-stored solution checked in exact arithmetic against it.  For each example and document: every whole program in it is run in the
-sandbox, its captured model solved, and the optimum compared with the label (or with the faulty value the metadata state).
+For each instance: the MPS is read and solved by OR-Tools (never the first solver) and read again by our exact reader; the
+data are grounded anew and must give the same matrix; the stored solution is checked in exact arithmetic.  For each example
+and document: every whole program in it is run in the sandbox and must build that matrix and print the label (a faulty
+program: what the metadata say it reports), and the text must say what it is there to say.  Across rows: ids, splits, counts
+and file hashes.
+
+A check passes, finds a fault, or is undecided (a solver's limit, a sandbox that fails): never passed by default.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orpipe.build.schema import CONFIGS
+from orpipe import __version__
+from orpipe.algebra.idioms import lower
+from orpipe.algebra.nodes import Model
+from orpipe.build import gates
+from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
-from orpipe.errors import OrpipeError, UsageError
-from orpipe.ground import data_hash
-from orpipe.mps import read_mps
-from orpipe.solve import label
-from orpipe.verify.sandbox import Job, Pool, Run
+from orpipe.errors import NotFound, OrpipeError, UsageError
+from orpipe.exact import fraction
+from orpipe.families import families
+from orpipe.ground import data_hash, ground, structure_hash
+from orpipe.mps import read_mps, write_mps
+from orpipe.problem import Problem
+from orpipe.solve import Label, label
+from orpipe.verify.replay import Script, judge
+from orpipe.verify.sandbox import Job, Limits, Pool, Run
 from orpipe_solvers import solve_mps_text
 
 _FENCE = re.compile(r"```python\n(.*?)```", re.S)
+_FILE = re.compile(r"\*\*([\w.]+)\*\*\n```(?:json|csv)\n(.*?)\n```", re.S)
 _LIBRARIES = re.compile(r"^\s*(?:import|from)\s+(?:pyomo|pulp|ortools|highspy)\b", re.M)
 _TOLERANCE = 1e-6
+_PATIENCE = Limits(seconds=180.0)
+_BAD_ROW = (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, OrpipeError)
 
 
 @dataclass(frozen=True)
 class Fault:
+    """A check that failed, or that could not be decided."""
+
     config: str
     id: str
     check: str
     detail: str
 
 
+@dataclass(frozen=True)
+class Undecided:
+    """Why a check has no result here."""
+
+    why: str
+
+
+Finding = str | Undecided | None  # what is wrong, why it is not known, or nothing
+
+
+class Check(NamedTuple):
+    name: str
+    finding: Finding
+
+
 @dataclass
 class Audit:
-    """checks: how many of each passed; faults: everything that did not."""
+    """checks: how many of each passed; faults and undecided: everything that did not."""
 
     checks: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
+    undecided: list[Fault] = field(default_factory=list)
 
-    def note(self, config: str, id: str, check: str, fault: str | None) -> None:
-        if fault is None:
+    def note(self, config: str, id: str, check: str, finding: Finding) -> None:
+        if finding is None:
             self.checks[check] += 1
+        elif isinstance(finding, Undecided):
+            self.undecided.append(Fault(config, id, check, finding.why))
         else:
-            self.faults.append(Fault(config, id, check, fault))
+            self.faults.append(Fault(config, id, check, finding))
 
 
-def read_rows(folder: Path, config: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(split, row) of a config, file by file."""
-    for path in sorted((folder / config).glob("*.parquet")):
-        file = pq.ParquetFile(path)
-        for batch in file.iter_batches(batch_size=500):
-            for row in batch.to_pylist():
-                yield path.name.partition("-")[0], row
+@dataclass(frozen=True)
+class Manifest:
+    counts: Mapping[str, Mapping[str, int]]
+    sha256: Mapping[str, str]
 
 
-def audit(folder: Path, *, workers: int = 1, progress: Callable[[str, int], None] | None = None) -> Audit:
-    """Re-check a dataset folder.  UsageError if it is none."""
-    if not (folder / "manifest.json").is_file():
-        raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'")
+def open_manifest(folder: Path) -> Manifest:
+    """UsageError if the folder is no dataset."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        expected, counts = manifest["sha256"], manifest["counts"]
-    except (ValueError, KeyError) as error:
-        raise UsageError(f"'{folder}/manifest.json' cannot be read ({error}); the dataset is damaged") from None
-    found = Audit()
-    hashes = file_hashes(folder)
-    for name in sorted(expected.keys() | hashes.keys()):
-        found.note("files", name, "file hash", None if expected.get(name) == hashes.get(name) else "differs from the manifest, is missing or is new")
-    seen: Counter[tuple[str, str]] = Counter()
-    labels: dict[str, dict[str, Any]] = {}
-    splits: dict[str, str] = {}
-    for k, (split, row) in enumerate(read_rows(folder, "instances")):
-        seen["instances", split] += 1
-        labels[row["id"]] = {"status": row["status"], "objective": row["objective"]}
-        splits[row["id"]] = split
-        for check, fault in instance_faults(row):
-            found.note("instances", row["id"], check, fault)
-        if progress:
-            progress("instances", k + 1)
-    with Pool(workers=workers) as pool:
-        for config in ("sft", "cpt"):
-            _programs(folder, config, pool, labels, splits, seen, found, progress, workers)
-    seen["rejected", "train"] = sum(1 for _ in read_rows(folder, "rejected"))
-    for config in CONFIGS:
-        for split, count in counts[config].items():
-            fault = None if seen[config, split] == count else f"{seen[config, split]} rows, the manifest says {count}"
-            found.note(config, split, "row count", fault)
-    return found
+        content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        counts = {config: {str(k): int(v) for k, v in content["counts"][config].items()} for config in CONFIGS}
+        return Manifest(counts, dict(content["sha256"]))
+    except OSError:
+        raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"'{folder}/manifest.json' is damaged ({error}); generate the dataset again") from None
 
 
-def instance_faults(row: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """(check, fault or None) for one row of `instances`."""
+@dataclass(frozen=True)
+class Known:
+    """What rows of sft and cpt are compared with; the texts are packed to keep memory small."""
+
+    id: str
+    split: str
+    status: str
+    objective: float | None
+    objective_exact: str | None
+    packed: bytes
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], split: str) -> Known:
+        kept = json.dumps({k: row[k] for k in ("family", "data", "mps", "structure_hash")})
+        return cls(row["id"], split, row["status"], row["objective"], row["objective_exact"], zlib.compress(kept.encode(), 1))
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return json.loads(zlib.decompress(self.packed))
+
+    @property
+    def optimum(self) -> Fraction | None:
+        return None if self.objective_exact is None else Fraction(self.objective_exact)
+
+
+@lru_cache(maxsize=64)
+def _problem(known: Known) -> Problem:
+    """The matrix that programs must build: the data grounded anew where that is the MPS (which scales rows with fractions)."""
+    row = known.row
+    read = read_mps(row["mps"])
+    anew = regrounded(row, read)
+    return anew if anew is not None and _same_matrix(anew, read) is None else read
+
+
+# -- instances ---------------------------------------------------------------------------------------------------------
+@cache
+def _models(family: str) -> dict[str, Model]:
+    """Linear models of a family's formulations by structure hash; empty for a family that there is not."""
     try:
-        other = solve_mps_text(row["mps"])
+        found = families[family]
+    except NotFound:
+        return {}
+    symbolic = [found.symbolic(f) for f in found.formulations]
+    return {structure_hash(m): lower(m) for m in symbolic}
+
+
+def regrounded(row: Mapping[str, Any], read: Problem) -> Problem | None:
+    """What the data ground to, under the names of the MPS.  None if no formulation has the structure hash, or the sizes differ."""
+    model = _models(row["family"]).get(row["structure_hash"])
+    if model is None:
+        return None
+    anew = ground(model, json.loads(row["data"]))
+    if (anew.n_vars, anew.n_rows) != (read.n_vars, read.n_rows):
+        return None
+    return replace(anew, columns=read.columns, rows=read.rows)
+
+
+def _same_matrix(anew: Problem, read: Problem) -> str | None:
+    return read_mps(write_mps(anew)).difference(read)
+
+
+def instance_checks(row: Mapping[str, Any]) -> Iterator[Check]:
+    """Everything that one row of `instances` claims by itself."""
+    other = solve_mps_text(row["mps"])
+    if not other.outcome.proof:
+        yield Check("mps solved by a second reader and solver", Undecided(str(other)))
+    else:
         same = str(other.outcome) == row["status"] and (row["objective"] is None or close(other.objective, row["objective"]))
-        yield "mps solved by a second reader and solver", None if same else f"{other} against {row['status']} {row['objective']}"
-        problem = read_mps(row["mps"])
-    except OrpipeError as error:
-        yield "mps readable", str(error)
-        return
-    sizes = (problem.n_vars, problem.n_rows, problem.n_nonzeros, int(problem.integer.sum()), "max" if problem.maximize else "min")
-    stated = (row["n_vars"], row["n_rows"], row["n_nonzeros"], row["n_int"], row["sense"])
-    yield "sizes", None if sizes == stated else f"mps has {sizes}, the columns say {stated}"
-    yield "data hash", None if data_hash(json.loads(row["data"])) == row["data_hash"] else "does not fit the data"
-    if row["status"] == "optimal":
-        values = json.loads(row["solution"])
-        point = {(f"{name}[{labels}]" if labels else name): Fraction(str(v)) for name, entries in values.items() for labels, v in entries.items()}
-        names = {_plain(c): c for c in problem.columns}
-        try:
-            x = problem.point({names[_plain(k)]: v for k, v in point.items()})
-        except KeyError as error:
-            yield "solution exact", f"names unknown column {error}"
-            return
-        broken = problem.violations(x)
-        value = problem.objective(x)
-        yield "solution exact", f"breaks {broken[0].where} by {broken[0].amount}" if broken else (
-            None if value == Fraction(row["objective_exact"]) else f"has objective {value}, label {row['objective_exact']}")
+        yield Check("mps solved by a second reader and solver", None if same else f"{other} against {row['status']} {row['objective']}")
+    problem = read_mps(row["mps"])
+    sizes = {"n_vars": problem.n_vars, "n_rows": problem.n_rows, "n_nonzeros": problem.n_nonzeros, "n_int": int(problem.integer.sum()),
+             "n_bin": int(problem.binary.sum()), "kind": problem.kind, "sense": "max" if problem.maximize else "min"}
+    wrong = [f"{name} is {row[name]}, the mps has {size}" for name, size in sizes.items() if row[name] != size]
+    yield Check("sizes", "; ".join(wrong) or None)
+    yield Check("data hash", None if data_hash(json.loads(row["data"])) == row["data_hash"] else "does not fit the data")
+    if row["generator_version"] == __version__:
+        anew = regrounded(row, problem)
+        yield Check("data ground to the mps", "the data and the structure hash give another model" if anew is None else _same_matrix(anew, problem))
+    stated = row["status"] == "optimal"
+    whole = stated == (row["objective"] is not None) == (row["objective_exact"] is not None)
+    exact = whole and (not stated or float(Fraction(row["objective_exact"])) == row["objective"])
+    yield Check("objective exact", None if exact else f"{row['status']}: {row['objective']} against {row['objective_exact']}")
+    if stated:
+        yield Check("solution exact", _solution_fault(row, problem))
+
+
+def _solution_fault(row: Mapping[str, Any], problem: Problem) -> str | None:
+    names = {_plain(c): c for c in problem.columns}
+    point = {}
+    for name, entries in json.loads(row["solution"]).items():
+        for labels, value in entries.items():
+            key = _plain(f"{name}[{labels}]" if labels else name)
+            if key not in names:
+                return f"names unknown column '{key}'"
+            point[names[key]] = fraction(value)
+    x = problem.point(point)
+    if broken := problem.violations(x):
+        return f"breaks {broken[0].where} by {broken[0].amount}"
+    value = problem.objective(x)
+    return None if value == Fraction(row["objective_exact"]) else f"has objective {value}, the label says {row['objective_exact']}"
 
 
 def _plain(name: str) -> str:
@@ -136,11 +221,18 @@ def close(a: float | None, b: float | None) -> bool:
     return a is not None and b is not None and abs(a - b) <= _TOLERANCE * max(1.0, abs(b))
 
 
+# -- examples and documents --------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class _Expected:
+class Expected:
+    """A program found in a text, and what it must do: build the matrix of `known`, or (a faulty one) report what is stated."""
+
     id: str
-    status: str
-    objective: float | None
+    code: str
+    files: Mapping[str, str]
+    known: Known
+    faulty: bool = False
+    status: str = ""
+    objective: float | None = None
 
 
 def whole_programs(text: str) -> list[str]:
@@ -148,56 +240,161 @@ def whole_programs(text: str) -> list[str]:
     return [code for code in _FENCE.findall(text) if _LIBRARIES.search(code) and "optimal_value" in code]
 
 
-def _programs(folder: Path, config: str, pool: Pool, labels: dict, splits: dict, seen: Counter, found: Audit,
-              progress: Callable[[str, int], None] | None, workers: int) -> None:
-    waiting: list[tuple[_Expected, Future[Run]]] = []
-    for k, (split, row) in enumerate(read_rows(folder, config)):
-        seen[config, split] += 1
-        known = labels.get(row["instance_id"])
-        found.note(config, row["id"], "instance known", None if known else f"instance {row['instance_id']} is not in the dataset")
-        if known is None:
-            continue
-        found.note(config, row["id"], "split by instance", None if splits[row["instance_id"]] == split else "is in another split than its instance")
-        if config == "sft":
-            same = known["status"] == row["status"] and known["objective"] == row["objective"]
-            found.note(config, row["id"], "label as instance", None if same else "differs from the label of its instance")
-        for text, files, expected in _texts(config, row, known):
-            for code in whole_programs(text):
-                waiting.append((expected, pool.submit(Job(code, files))))
-        while len(waiting) > 8 * workers:
-            _settle(config, *waiting.pop(0), found)
-        if progress:
-            progress(config, k + 1)
-    for item in waiting:
-        _settle(config, *item, found)
-
-
-def _texts(config: str, row: dict[str, Any], known: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], _Expected]]:
-    right = _Expected(row["id"], known["status"], known["objective"])
-    if config == "cpt":
-        files = {name: body + "\n" for name, body in re.findall(r"\*\*([\w.]+)\*\*\n```(?:json|csv)\n(.*?)\n```", row["text"], re.S)}
-        yield row["text"], files, right
+def sft_checks(row: Mapping[str, Any], known: Known) -> Iterator[Check]:
+    """What an example claims besides its programs."""
+    label_columns = ("status", "objective", "objective_exact")
+    wrong = [f"{c} is {row[c]}, its instance has {getattr(known, c)}" for c in label_columns if row[c] != getattr(known, c)]
+    yield Check("label as instance", "; ".join(wrong) or None)
+    roles = [m["role"] for m in row["messages"]]
+    yield Check("messages", None if roles == ["user", "assistant"] * (len(roles) // 2) and roles else f"roles are {roles}")
+    prompt = "\n".join(m["content"] for m in row["messages"] if m["role"] == "user")
+    absent = [name for name, text in json.loads(row["files"]).items() if text.rstrip() not in prompt]
+    yield Check("files shown", f"the prompt does not show {', '.join(absent)} as attached" if absent else None)
+    if known.optimum is None:
         return
+    if row["task"] in gates.PROMPTS_WITHOUT_ANSWER:
+        yield Check("no answer in the prompt", gates.leak(prompt, known.optimum, gates.data_numbers(json.loads(known.row["data"]))))
+    if row["task"] == "solve":
+        found = gates.states(row["messages"][-1]["content"], known.optimum)
+        yield Check("optimum stated", None if found else f"the answer does not say {known.objective_exact}")
+
+
+def programs(config: str, row: Mapping[str, Any], known: Known) -> list[Expected]:
+    if config == "cpt":
+        files = {name: body + "\n" for name, body in _FILE.findall(row["text"])}
+        return [Expected(row["id"], code, files, known) for code in whole_programs(row["text"])]
     files, meta = json.loads(row["files"]), json.loads(row["metadata"])
-    faulty = meta.get("faulty_objective")
-    wrong = _Expected(row["id"], meta.get("faulty_status", ""), None if faulty is None else float(Fraction(faulty)))
+    value = meta.get("faulty_objective")
+    found = []
     for message in row["messages"]:
-        yield message["content"], files, right if message["role"] == "assistant" else wrong
+        for code in whole_programs(message["content"]):
+            if message["role"] == "assistant":
+                found.append(Expected(row["id"], code, files, known))
+            else:
+                found.append(Expected(row["id"], code, files, known, True, meta.get("faulty_status", ""),
+                                      None if value is None else float(Fraction(value))))
+    return found
 
 
-def _settle(config: str, expected: _Expected, future: Future[Run], found: Audit) -> None:
-    run = future.result()
-    found.note(config, expected.id, "program runs and builds the labelled model", _program_fault(run, expected))
+def _present(row: Mapping[str, Any], found: list[Expected]) -> str | None:
+    """A dialect is named exactly where the text holds a program in it."""
+    right, wrong = [e for e in found if not e.faulty], [e for e in found if e.faulty]
+    if bool(row["dialect"]) != bool(right):
+        return f"dialect is '{row['dialect']}', and {len(right)} whole programs are found"
+    asks = row.get("subtask") == "faulty-program"
+    return None if bool(wrong) == asks else f"{len(wrong)} whole programs are found in the prompt"
 
 
-def _program_fault(run: Run, expected: _Expected) -> str | None:
+def program_finding(run: Run, expected: Expected) -> Finding:
+    if run.outcome == "sandbox":
+        return Undecided(f"the sandbox failed: {run.message}")
+    if not expected.faulty:
+        problem = _problem(expected.known)
+        played = judge(Script(expected.code, problem, expected.known.objective, expected.known.status, expected.files), run)
+        return None if played.passed else f"{played.stage}: {played.reason}"
     if run.captured is None:
         return f"program ended as {run.outcome}: {run.message or run.exception}"
     result = label(run.captured.problem())
-    if not result.accepted:
-        return f"its model has no label ({result.reason}: {result.detail})"  # type: ignore[union-attr]
-    if result.status != expected.status:  # type: ignore[union-attr]
-        return f"its model is {result.status}, the label says {expected.status}"  # type: ignore[union-attr]
-    if expected.status == "optimal" and not close(result.objective, expected.objective):  # type: ignore[union-attr]
-        return f"its model has optimum {result.objective}, the label says {expected.objective}"  # type: ignore[union-attr]
+    if not isinstance(result, Label):
+        return Undecided(f"its model has no label ({result.reason}: {result.detail})")
+    if result.status != expected.status or (expected.status == "optimal" and not close(result.objective, expected.objective)):
+        return f"its model is {result.status} {result.objective}, the metadata say {expected.status} {expected.objective}"
     return None
+
+
+# -- the walk ----------------------------------------------------------------------------------------------------------
+class _Walk:
+    def __init__(self, folder: Path, progress: Callable[[str], None] | None):
+        self.folder, self.progress, self.found = folder, progress, Audit()
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.known: dict[str, Known] = {}
+        self.homes: dict[str, str] = {}  # data hash -> split
+
+    def rows(self, config: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(split, row) of a config, file by file; unreadable files and repeated ids are faults."""
+        ids: set[str] = set()
+        for path in sorted((self.folder / config).glob("*.parquet")):
+            split = path.name.partition("-")[0]
+            try:
+                with pq.ParquetFile(path) as file:
+                    for batch in file.iter_batches(batch_size=200):
+                        for row in batch.to_pylist():
+                            self.counts[config, split] += 1
+                            if "id" in CONFIGS[config].names:
+                                self.found.note(config, str(row.get("id")), "unique id", "stands twice" if row.get("id") in ids else None)
+                                ids.add(row.get("id"))
+                            yield split, row
+                            if self.progress and config != "rejected":
+                                self.progress(config)
+            except (pa.ArrowException, OSError) as error:
+                self.found.note("files", f"{config}/{path.name}", "readable", " ".join(str(error).split())[:200])
+
+    def checks(self, config: str, id: str, made: Callable[[], Iterator[Check]]) -> None:
+        """A row that cannot even be read is a fault of that row."""
+        try:
+            for name, finding in made():
+                self.found.note(config, id, name, finding)
+        except _BAD_ROW as error:
+            self.found.note(config, id, "readable", f"{type(error).__name__}: {error}")
+
+    def instances(self) -> None:
+        for split, row in self.rows("instances"):
+            self.checks("instances", str(row.get("id")), lambda row=row: instance_checks(row))
+            self.checks("instances", str(row.get("id")), lambda row=row, split=split: self._remember(row, split))
+
+    def _remember(self, row: Mapping[str, Any], split: str) -> Iterator[Check]:
+        self.known[row["id"]] = Known.of(row, split)
+        home = self.homes.setdefault(row["data_hash"], split)
+        yield Check("one split", None if home == split else f"the same data stand in '{home}' and in '{split}'")
+
+    def texts(self, config: str, pool: Pool, ahead: int) -> None:
+        waiting: deque[tuple[Expected, Future[Run]]] = deque()
+        for split, row in self.rows(config):
+            self.checks(config, str(row.get("id")), lambda row=row, split=split: self._text(config, row, split))
+            try:
+                known = self.known[row["instance_id"]]
+                waiting.extend((e, pool.submit(Job(e.code, e.files))) for e in programs(config, row, known))
+            except _BAD_ROW:
+                continue  # told by _text
+            while len(waiting) > ahead:
+                self._settle(config, pool, *waiting.popleft())
+        while waiting:
+            self._settle(config, pool, *waiting.popleft())
+
+    def _text(self, config: str, row: Mapping[str, Any], split: str) -> Iterator[Check]:
+        known = self.known.get(row["instance_id"])
+        yield Check("instance known", None if known else f"instance {row['instance_id']} is not in the dataset")
+        if known is None:
+            return
+        yield Check("split by instance", None if known.split == split else f"its instance is in '{known.split}', not '{split}'")
+        if config == "sft":
+            yield from sft_checks(row, known)
+        yield Check("program present", _present(row, programs(config, row, known)))
+
+    def _settle(self, config: str, pool: Pool, expected: Expected, future: Future[Run]) -> None:
+        run = future.result()
+        if run.outcome == "sandbox":
+            run = pool.run(expected.code, expected.files)
+        name = "faulty program reports what is stated" if expected.faulty else "program builds the model and prints the label"
+        self.checks(config, expected.id, lambda: iter([Check(name, program_finding(run, expected))]))
+
+
+def audit(folder: Path, *, workers: int = 1, progress: Callable[[str], None] | None = None) -> Audit:
+    """Re-check a dataset folder; `progress` hears the config of every row.  UsageError if the folder is no dataset."""
+    manifest = open_manifest(folder)
+    walk = _Walk(folder, progress)
+    found, hashes = walk.found, file_hashes(folder)
+    for name in sorted(manifest.sha256.keys() | hashes.keys()):
+        what = "is missing" if name not in hashes else "is not in the manifest" if name not in manifest.sha256 else "differs from the manifest"
+        found.note("files", name, "file hash", None if manifest.sha256.get(name) == hashes.get(name) else what)
+    walk.instances()
+    with Pool(workers=workers, limits=_PATIENCE) as pool:
+        for config in ("sft", "cpt"):
+            walk.texts(config, pool, ahead=8 * workers)
+    for _ in walk.rows("rejected"):
+        pass
+    for config in CONFIGS:
+        for split in dict.fromkeys([*SPLITS, *manifest.counts[config], *(s for c, s in walk.counts if c == config)]):
+            stated, seen = manifest.counts[config].get(split, 0), walk.counts[config, split]
+            found.note(config, split, "row count", None if seen == stated else f"{seen} rows, the manifest says {stated}")
+    return found

@@ -12,13 +12,13 @@ from orpipe.render.nl import environment
 
 
 def card(recipe: Recipe, manifest: Mapping[str, Any]) -> str:
-    """README.md of a dataset folder."""
+    """README.md of a dataset folder.  Splits and configs without a row are not listed: `load_dataset` refuses to load them."""
     counts = manifest["counts"]
     total = sum(counts["sft"].values())
     configs = []
     for config in CONFIGS:
-        splits = [s for s in (SPLITS if config != "rejected" else ("train",)) if counts[config].get(s)] or ["train"]
-        configs.append({"name": config, "splits": splits, "counts": counts[config], "default": config == "sft"})
+        configs.append({"name": config, "splits": [s for s in SPLITS if counts[config].get(s)], "counts": counts[config],
+                        "default": config == "sft"})
     return environment().get_template("card.j2").render(
         recipe=recipe, manifest=manifest, configs=configs, total=total, families=[families[f] for f in recipe.families],
         columns={name: [f.name for f in schema] for name, schema in CONFIGS.items()},

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from orpipe.algebra.latex import expr_tex, model_tex, name_tex
-from orpipe.algebra.nodes import Model, Neg
+from orpipe.algebra.latex import expr_tex, model_tex, name_tex, row_tex, set_tex
+from orpipe.algebra.nodes import Model, Neg, Row, SetDecl, VarDecl
 from orpipe.algebra.text import expr_text, model_text, param_text, row_label, row_text, set_text, signature, var_text
 from orpipe.algebra.units import unit_text
+from orpipe.build.phrases import columns, counted
 from orpipe.build.plan import Order
 from orpipe.errors import OrpipeError
 from orpipe.exact import decimal_text
@@ -20,7 +22,7 @@ from orpipe.problem import Problem
 from orpipe.render.answer import Solution, render_answer
 from orpipe.render.files import data_csv, data_json
 from orpipe.render.nl import REGISTERS, environment, render_problem
-from orpipe.render.words import approximate, listing
+from orpipe.render.words import approximate, listing, the, whether
 from orpipe.resources import templates
 from orpipe.solve import Label
 
@@ -63,13 +65,6 @@ def exact_text(value: Fraction) -> str:
     return decimal_text(value) or f"{value.numerator}/{value.denominator}"
 
 
-def stated_value(value: Fraction, unit: str = "") -> str:
-    """«197 EUR/day»; with the exact fraction behind it when there is no finite decimal of reasonable length."""
-    short, exact = approximate(value), exact_text(value)
-    text = f"{short} {unit}".strip()
-    return text if short == exact else f"{text} (exactly {value.numerator}/{value.denominator})"
-
-
 @dataclass(frozen=True, eq=False)
 class Case:
     instance: Instance
@@ -91,11 +86,33 @@ class Case:
         symbolic = self.instance.family.symbolic(self.instance.formulation)
         return self.instance.scenario.unit(unit_text(symbolic.objective.terms[0].expr, symbolic))
 
-    @property
-    def optimum(self) -> str:
+    def worth(self, value: Fraction) -> str:
+        """A value of the objective, to a relative 1e-9: «197 EUR/day», «1 minute»."""
+        return counted(approximate(value), self.unit, self.instance.scenario)
+
+    def worth_exactly(self, value: Fraction) -> str:
+        """The same, with the fraction behind it when there is no finite decimal of reasonable length."""
+        return self.worth(value) + ("" if approximate(value) == exact_text(value) else f" (exactly {value.numerator}/{value.denominator})")
+
+    @cached_property
+    def _best(self) -> Fraction:
         if self.label.objective_exact is None:
             raise Unmade(f"{self.instance.id} has no optimum to state")
-        return stated_value(self.label.objective_exact, self.unit)
+        return self.label.objective_exact
+
+    @property
+    def optimum(self) -> str:
+        """«197 EUR/day», exact."""
+        return self.worth_exactly(self._best)
+
+    @property
+    def value(self) -> str:
+        """The optimum without the fraction behind it."""
+        return self.worth(self._best)
+
+    @cached_property
+    def columns(self) -> list[tuple[VarDecl, tuple]]:
+        return columns(self.instance)
 
     @property
     def superlative(self) -> str:
@@ -103,11 +120,11 @@ class Case:
 
     @cached_property
     def objective_phrase(self) -> str:
-        """«cost of keeping depots open plus cost of carriage», «revenue less cost of material»."""
-        plus = [t.meaning for t in self.model.objective.terms if not isinstance(t.expr, Neg)]
-        minus = [t.meaning for t in self.model.objective.terms if isinstance(t.expr, Neg)]
+        """«the cost of keeping depots open plus the cost of carriage», «the revenue less the cost of material»."""
+        plus = [the(t.meaning) for t in self.model.objective.terms if not isinstance(t.expr, Neg)]
+        minus = [the(t.meaning) for t in self.model.objective.terms if isinstance(t.expr, Neg)]
         if not plus:
-            return "minus the " + " plus ".join(minus)
+            return "minus " + " minus ".join(minus)
         return " plus ".join(plus) + (" less " + " less ".join(minus) if minus else "")
 
     @cached_property
@@ -128,21 +145,30 @@ class Asked:
     text: str
     files: Mapping[str, str]
     register: str
+    source: str  # where a program finds the data: inline, json or csv
 
 
-def ask(instance: Instance, order: Order, kinds: tuple[str, ...] = ("json", "csv")) -> Asked:
+def ask(instance: Instance, order: Order) -> Asked:
     """The problem in the order's interface.  Raises Unmade if the text leaves a part of the model unsaid."""
-    interface = order.interface if order.interface != "files" else kinds[order.variant // 3 % len(kinds)]
+    interface = order.interface if order.interface != "files" else file_kind(order)
     register = REGISTERS[order.variant % len(REGISTERS)]
     problem = render_problem(instance, register, interface)  # type: ignore[arg-type]
     if gaps := problem.missing(instance.model):
         raise Unmade(f"{instance.family.name}/{register}/{interface} leaves unsaid: {', '.join(gaps)}")
-    files: dict[str, str] = {}
-    if interface == "json":
-        files = {"data.json": data_json(instance.linear, instance.data)}
-    elif interface == "csv":
-        files = dict(data_csv(instance.linear, instance.data))
-    return Asked(problem.text.strip(), files, register)
+    files = attached(instance, interface)
+    return Asked(problem.text.strip(), files, register, interface if files else "inline")
+
+
+def attached(instance: Instance, kind: str) -> dict[str, str]:
+    """The data files of an instance, name -> text; none for the interfaces text and tables."""
+    if kind == "json":
+        return {"data.json": data_json(instance.linear, instance.data)}
+    return dict(data_csv(instance.linear, instance.data)) if kind == "csv" else {}
+
+
+def file_kind(order: Order) -> str:
+    """What attached files are: data.json or csv tables."""
+    return ("json", "csv")[order.variant // 3 % 2]
 
 
 def file_blocks(files: Mapping[str, str]) -> str:
@@ -154,13 +180,29 @@ def wordings(folder: str, prefix: str) -> list[str]:
     return sorted(f"{folder}/{p.name}" for p in (templates() / folder).glob(f"{prefix}*.j2"))
 
 
+def pick(variant: int, key: str, count: int) -> int:
+    """A number below `count`; the picks of one variant for different keys are unrelated."""
+    return int.from_bytes(hashlib.sha256(f"{key}/{variant}".encode()).digest()[:8], "big") % count
+
+
 def say(folder: str, prefix: str, variant: int, **context: Any) -> str:
     """One of the wordings of a template folder, rendered; `variant` picks which."""
     names = wordings(folder, prefix)
     if not names:
         raise Unmade(f"templates/{folder} has no {prefix}*.j2")
-    text = environment().get_template(names[variant % len(names)]).render(**context)
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    return tidy_markdown(environment().get_template(names[pick(variant, f"{folder}/{prefix}", len(names))]).render(**context))
+
+
+def tidy_markdown(text: str) -> str:
+    """No trailing spaces; outside code fences never more than one blank line."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.strip().splitlines():
+        line = line.rstrip()
+        fenced ^= line.startswith("```")
+        if line or fenced or lines[-1]:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def describe(case: Case) -> dict[str, Any]:
@@ -171,13 +213,15 @@ def describe(case: Case) -> dict[str, Any]:
         "model": model,
         "algebra": model_text(model).rstrip(),
         "latex": model_tex(model).rstrip(),
-        "sets": [{"text": set_text(s, same), "symbol": s.symbol, "plural": s.plural} for s in model.sets],
+        "sets": [{"text": set_text(s, same), "symbol": s.symbol, "plural": s.plural, "tex": set_tex(s), "note": _order(s)} for s in model.sets],
         "params": [{"text": param_text(p, same, same), "head": signature(p.symbol, p.indices, p.domain), "meaning": p.meaning,
                     "unit": p.unit, "name": p.name, "tex": _head_tex(p)} for p in model.params],
         "variables": [{"text": var_text(v, same, same), "head": signature(v.symbol, v.indices, v.domain), "meaning": v.meaning,
-                       "unit": v.unit, "kind": v.kind, "auxiliary": v.auxiliary, "name": v.name, "tex": _head_tex(v)} for v in model.variables],
-        "terms": [{"name": t.name, "text": expr_text(t.expr), "tex": expr_tex(t.expr), "meaning": t.meaning} for t in model.objective.terms],
-        "rows": [{"name": r.name, "label": row_label(r), "text": row_text(r), "because": r.because, "origin": r.origin} for r in model.rows],
+                       "unit": v.unit, "kind": v.kind, "auxiliary": v.auxiliary, "name": v.name, "tex": _head_tex(v),
+                       "choice": whether(v.meaning)} for v in model.variables],
+        "terms": [{"name": t.name, "text": expr_text(t.expr), "tex": expr_tex(t.expr), "meaning": the(t.meaning)} for t in model.objective.terms],
+        "rows": [{"name": r.name, "label": row_label(r), "text": row_text(r), "because": r.because, "tex": row_tex(r)} for r in model.rows],
+        "rules": rules(model.rows),
         "sense": model.objective.sense,
         "superlative": case.superlative,
         "objective_phrase": case.objective_phrase,
@@ -190,10 +234,30 @@ def _head_tex(d: Any) -> str:
     return name_tex(d.symbol) + (f"_{{{','.join(k.name for k in d.indices)}}}" if d.indices else "")
 
 
+def _order(s: SetDecl) -> str:
+    """What the letters of a set need to be known for indices such as t-1: «, in order», «, numbered from 1»."""
+    if s.over or not (s.ordered or s.numbered or s.cyclic):
+        return ""
+    return ", in this order and then from the start again" if s.cyclic else ", numbered 1, 2, ... in order" if s.numbered else ", in order"
+
+
+def rules(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The sentences behind rows, each once, with the labels and names of the rows that it is written as."""
+    found: dict[str, dict[str, Any]] = {}
+    for r in rows:
+        rule = found.setdefault(r.because, {"because": r.because, "labels": [], "names": [], "texts": [], "texs": []})
+        rule["labels"].append(row_label(r))
+        rule["names"].append(r.name)
+        rule["texts"].append(row_text(r))
+        rule["texs"].append(row_tex(r))
+    return list(found.values())
+
+
 def size_phrase(problem: Problem) -> str:
-    """«2 binary and 6 continuous variables, 5 constraints»"""
+    """«6 binary variables and 6 constraints», «2 binary and 6 continuous variables, and 5 constraints»"""
     binary, whole = int(problem.binary.sum()), int(problem.integer.sum()) - int(problem.binary.sum())
     parts = [(binary, "binary"), (whole, "integer"), (problem.n_vars - binary - whole, "continuous")]
     shown = [f"{k} {word}" for k, word in parts if k]
     noun = "variable" if problem.n_vars == 1 else "variables"
-    return f"{listing(shown)} {noun}, {problem.n_rows} constraint{'' if problem.n_rows == 1 else 's'}"
+    rows = f"{problem.n_rows} constraint{'' if problem.n_rows == 1 else 's'}"
+    return f"{listing(shown)} {noun}{', and' if len(shown) > 1 else ' and'} {rows}"

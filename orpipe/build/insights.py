@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,41 +10,51 @@ import numpy as np
 
 from orpipe.algebra.nodes import Neg, Objective, Row, Term
 from orpipe.algebra.units import unit_text
-from orpipe.build.case import Case, exact_text, stated_value
+from orpipe.build.case import Case, pick
+from orpipe.build.phrases import clause, counted, row_of
 from orpipe.exact import Exact
 from orpipe.ground import ground
 from orpipe.problem import Problem
-from orpipe.render.words import approximate, listing
+from orpipe.render.words import about, approximate, listing, the
 from orpipe.solve import Label, label
 
 _NODES = 20_000
 
 
-def insights(case: Case, variant: int) -> list[str]:
-    """Up to three sentences: the breakdown of the objective always, the others in turn by `variant`."""
-    found = [s for s in (breakdown(case),) if s]
+def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str]:
+    """Up to three sentences: the breakdown of the objective always, the others in turn by `variant`; `without` names
+    functions whose claim the text makes elsewhere."""
+    found = [s for s in (breakdown(case, variant),) if s]
     others: list[Callable[[Case, int], str | None]] = [flipped, tightness, relaxation, shadow_price]
     turn = variant % len(others)
     for make in others[turn:] + others[:turn]:
         if len(found) == 3:
             break
-        if sentence := make(case, variant):
+        if make.__name__ not in without and (sentence := make(case, variant)):
             found.append(sentence)
     return found
 
 
-def breakdown(case: Case) -> str | None:
+def _one_of(variant: int, key: str, *texts: str) -> str:
+    return texts[pick(variant, key, len(texts))]
+
+
+def breakdown(case: Case, variant: int) -> str | None:
     """What each objective term contributes, when there is more than one."""
     terms = case.model.objective.terms
     if len(terms) < 2 or case.label.point is None:
         return None
-    parts = []
+    found = []
     for t in terms:
         expr = t.expr.arg if isinstance(t.expr, Neg) else t.expr
         alone = replace(case.model, objective=Objective("minimize", (Term(t.name, expr, t.meaning),)))
-        value = ground(alone, case.instance.data).objective(case.label.point)
-        parts.append(f"{t.meaning} {stated_value(value, case.unit)}")
-    return f"By terms: {listing(parts)}."
+        found.append((the(t.meaning), case.worth(ground(alone, case.instance.data).objective(case.label.point))))
+    return _one_of(
+        variant, "breakdown",
+        f"Term by term, {listing([f'{meaning} comes to {value}' for meaning, value in found])}.",
+        f"The objective splits into {listing([f'{value} for {meaning}' for meaning, value in found])}.",
+        f"In this value, {listing([f'{meaning} is {value}' for meaning, value in found])}.",
+    )
 
 
 def with_bounds(problem: Problem, column: int, low: Fraction, high: Fraction) -> Problem:
@@ -70,18 +80,33 @@ def flipped(case: Case, variant: int) -> str | None:
         return None
     j = int(chosen[variant % len(chosen)])
     other = label(with_bounds(problem, j, Fraction(0), Fraction(0)), nodes=_NODES)
-    name = problem.columns[j]
     if not isinstance(other, Label):
         return None
+    name, said = f"`{problem.columns[j]}`", clause(case.model, *case.columns[j])
     if other.status == "infeasible":
-        return f"`{name}` cannot be 0: with it forced to 0 no plan satisfies every rule."
+        return _one_of(
+            variant, "flip",
+            f"There is no way round {name} = 1: with it forced to 0, no plan satisfies every rule.",
+            f"That {said} is unavoidable: with {name} forced to 0, the model is infeasible.",
+            f"Ruling out that {said} ({name} = 0) leaves no feasible plan.",
+        )
     if other.status != "optimal" or other.objective_exact is None:
         return None
     gap = abs(other.objective_exact - case.label.objective_exact)
+    value, gap_text = case.worth(other.objective_exact), case.worth(gap)
     if gap == 0:
-        return f"The plan is not the only one: with `{name}` forced to 0 the optimum is still {stated_value(other.objective_exact, case.unit)}."
-    return (f"With `{name}` forced to 0 the best value would be {stated_value(other.objective_exact, case.unit)}, "
-            f"worse by {stated_value(gap, case.unit)}.")
+        return _one_of(
+            variant, "flip",
+            f"The plan is not the only optimal one: with {name} forced to 0 the optimum is still {value}.",
+            f"There are other optimal plans: ruling out that {said} ({name} = 0) does not change the optimal value.",
+            f"That {said} is not essential; another plan with {name} = 0 also reaches {value}.",
+        )
+    return _one_of(
+        variant, "flip",
+        f"With {name} forced to 0 the best value would be {value}, worse by {gap_text}.",
+        f"If it were ruled out that {said} ({name} = 0), the optimum would be {value}, which is {gap_text} worse.",
+        f"The choice that {said} is worth {gap_text}: with {name} = 0 the optimum would be {value}.",
+    )
 
 
 def relaxation(case: Case, variant: int) -> str | None:
@@ -93,20 +118,31 @@ def relaxation(case: Case, variant: int) -> str | None:
     if not isinstance(relaxed, Label) or relaxed.objective_exact is None:
         return None
     if relaxed.objective_exact == case.label.objective_exact:
-        return "The linear relaxation has the same optimal value, so asking for whole numbers costs nothing here."
-    word = "an upper" if problem.maximize else "a lower"
-    return (f"Without the whole-number requirement the linear relaxation gives {stated_value(relaxed.objective_exact, case.unit)}"
-            f", which is only {word} bound.")
-
-
-def row_family(case: Case, row_name: str) -> Row:
-    return case.model.row_by[row_name.partition("[")[0]]
+        return _one_of(
+            variant, "relaxation",
+            "The linear relaxation has the same optimal value, so asking for whole numbers costs nothing here.",
+            "Dropping the whole-number requirements would not improve this value: the linear relaxation has the same optimum.",
+            "On these data the relaxation is tight: without whole-number requirements the optimal value is the same.",
+        )
+    word, value = "an upper" if problem.maximize else "a lower", case.worth(relaxed.objective_exact)
+    return _one_of(
+        variant, "relaxation",
+        f"Without the whole-number requirements the linear relaxation gives {value}, which is only {word} bound.",
+        f"The linear relaxation has the optimum {value}, {word} bound that no plan in whole numbers reaches.",
+        f"As {word} bound, the linear relaxation gives {value}; the difference is what whole numbers cost.",
+    )
 
 
 def row_unit(case: Case, row: Row) -> str:
+    """Unit of both sides of a row in the scenario's words."""
     symbolic = case.instance.family.symbolic(case.instance.formulation)
     text = unit_text(row.left, symbolic if all(v.symbol in symbolic.var_by for v in case.model.variables) else case.model)
     return case.instance.scenario.unit(text)
+
+
+def in_row(case: Case, name: str, value: Fraction) -> str:
+    """A number in the unit of a grounded row."""
+    return counted(approximate(value), row_unit(case, row_of(case.model, name)), case.instance.scenario)
 
 
 def tightness(case: Case, variant: int) -> str | None:
@@ -131,9 +167,20 @@ def tightness(case: Case, variant: int) -> str | None:
         (loose if room else tight).append((problem.rows[i], room))
     if loose:
         name, room = loose[variant % len(loose)]
-        return f"Constraint `{name}` has {approximate(room)} {row_unit(case, row_family(case, name))}".rstrip() + " to spare."
+        unit = row_unit(case, row_of(case.model, name))
+        text = counted(about(room), unit, case.instance.scenario)
+        return _one_of(
+            variant, "tightness",
+            f"Constraint `{name}` has {text} to spare.",
+            f"Not every limit is reached: `{name}` keeps a slack of {text}.",
+            f"`{name}` is not binding; its slack is {text}.",
+        )
     if tight and len(tight) > 1:
-        return "Every inequality that any chosen quantity enters holds with equality at this plan."
+        return _one_of(
+            variant, "tightness",
+            "Every inequality with a nonzero decision in it is binding in this plan.",
+            "There is no slack: each inequality that involves a nonzero decision holds with equality.",
+        )
     return None
 
 
@@ -147,8 +194,22 @@ def shadow_price(case: Case, variant: int) -> str | None:
         return None
     i = rows[variant % len(rows)]
     name = case.instance.problem.rows[i]
-    below = row_unit(case, row_family(case, name))
-    above = case.unit
-    unit = f"{above} per {below}" if below else above
-    return (f"An optimal dual value of `{name}` is {exact_text(duals[i])} {unit}".rstrip()
-            + ": the rate at which the optimum moves with the right-hand side of that constraint, while the optimal basis stays the same.")
+    price = f"{about(duals[i])} {_rate(case.unit, row_unit(case, row_of(case.model, name)), case)}".rstrip()
+    return _one_of(
+        variant, "dual",
+        f"An optimal dual value of `{name}` is {price}: the rate at which the optimum moves with the right-hand side of that constraint, "
+        "while the optimal basis stays the same.",
+        f"The shadow price of `{name}` is {price}; as long as the optimal basis does not change, each unit more on its right-hand side changes "
+        "the optimal value by that much.",
+    )
+
+
+def _rate(above: str, below: str, case: Case) -> str:
+    """«EUR per t» for EUR/day over t/day."""
+    if not below:
+        return above
+    top, *over = above.split("/")
+    bottom, *under = below.split("/")
+    if over and over == under:
+        return f"{top} per {counted('1', bottom, case.instance.scenario).removeprefix('1 ')}"
+    return f"{above} per {counted('1', below, case.instance.scenario).removeprefix('1 ')}"

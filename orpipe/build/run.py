@@ -1,45 +1,51 @@
 """A whole run: plan -> slots on workers -> merge in order -> files.  Can be killed at any point and run again.
 
-Finished chunks of slots are kept beside the output folder (<out>.work/<recipe>/) until the dataset is complete; the output
-folder itself appears in one move, so a folder with a manifest is always a finished dataset.
+Finished chunks of slots are kept beside the output folder (<out>.work/<recipe and sources>/) until the dataset is complete;
+the output folder itself appears in one move, so a folder with a manifest is always a finished dataset.
 """
 
 from __future__ import annotations
 
-import atexit
-import gzip
+import fcntl
 import hashlib
+import importlib
 import json
 import logging
-import multiprocessing
+import os
 import resource
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
+import orpipe
 from orpipe import __version__
 from orpipe.build.card import card
+from orpipe.build.gates import Duplicates
 from orpipe.build.plan import Slot, plan
 from orpipe.build.slot import Made, make_slot
+from orpipe.build.workers import PATIENCE, Chunk, Crew, Step, read_chunk
 from orpipe.build.write import DatasetWriter, file_hashes, write_json
 from orpipe.config import Recipe
 from orpipe.errors import UsageError
+from orpipe.resources import reference, templates
 from orpipe.verify.sandbox import Pool
 
 log = logging.getLogger(__name__)
-CHUNK = 10
+CHUNK = 4
 PACKAGES = ("highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", "jinja2")
 
 
 @dataclass
 class Summary:
-    """What a run did.  seconds: by stage, added over workers; wall: elapsed; peak_mb: largest resident memory of one process."""
+    """What a run did.  seconds: by stage, added over workers (and over earlier runs that this one went on with); wall: elapsed;
+    peak_mb: largest resident memory of one process; resumed: slots taken from an earlier run; shortfall: slots without an
+    acceptable draw; faults: draws that ended in an error of ours."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     attempted: int = 0
@@ -52,9 +58,10 @@ class Summary:
     peak_mb: float = 0.0
     resumed: int = 0
     shortfall: int = 0
+    faults: int = 0
 
 
-Progress = Callable[[Made], None]
+Progress = Callable[[Step], None]
 
 
 def recipe_hash(recipe: Recipe) -> str:
@@ -63,120 +70,149 @@ def recipe_hash(recipe: Recipe) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@cache
+def versions() -> dict[str, str]:
+    return {"orpipe": __version__, **{p: version(p) for p in PACKAGES}}
+
+
+@cache
+def sources() -> str:
+    """16 hex digits of everything of ours that decides a byte: modules, templates, reference data."""
+    solvers = importlib.import_module("orpipe_solvers")
+    packages = {"orpipe": Path(orpipe.__file__).parent, "solvers": Path(str(solvers.__file__)).parent}
+    roots = {**packages, "templates": templates(), "reference": reference()}
+    found = hashlib.sha256()
+    for name, root in roots.items():
+        for path in sorted(p for p in root.rglob("*") if p.is_file() and p.suffix != ".pyc"):
+            inside = path.relative_to(root).as_posix()
+            if not inside.startswith("_share/"):
+                found.update(f"{name}/{inside}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:16]
+
+
 def run(recipe: Recipe, out: Path, *, workers: int = 1, overwrite: bool = False, progress: Progress | None = None) -> Summary:
-    """Generate the dataset of a recipe into `out`.  Raises UsageError if `out` holds something else (unless overwrite)."""
+    """Generate the dataset of a recipe into `out`; `progress` hears of every slot.  Raises UsageError if `out` holds something
+    else (unless overwrite) or another process writes it, EnvironmentError_ or OSError if the machine fails: run again."""
     recipe = recipe.resolved()
-    _guard(out, recipe, overwrite)
+    guard(out, overwrite)
     start = time.perf_counter()
     slots = plan(recipe)
-    work = out.parent / f"{out.name}.work" / recipe_hash(recipe)
-    work.mkdir(parents=True, exist_ok=True)
-    target = work / "dataset"
-    shutil.rmtree(target, ignore_errors=True)
-    writer, summary, gate = DatasetWriter(target), Summary(workers=workers), _Gate()
-    redo = _Redo(recipe)
-    for slot, made in zip(slots, _results(recipe, slots, work, workers, summary), strict=True):
-        made = gate.admit(made, slot, redo)
-        for config in ("instances", "sft", "cpt", "rejected"):
-            writer.add(config, made.split, getattr(made, config))
-        _tally(summary, made)
-        summary.shortfall += not made.accepted
-        if progress:
-            progress(made)
-    redo.close()
-    summary.counts = writer.close()
-    hashes = file_hashes(target)
-    manifest = {
-        "name": recipe.name, "generator": __version__, "recipe": recipe.model_dump(mode="json"), "recipe_hash": recipe_hash(recipe),
-        "versions": {"orpipe": __version__, **{p: version(p) for p in PACKAGES}}, "counts": summary.counts, "attempted": summary.attempted,
-        "accepted": summary.accepted, "rejected": summary.rejected, "replayed": summary.replayed, "sha256": hashes,
-    }
-    write_json(target / "manifest.json", manifest)
-    (target / "README.md").write_text(card(recipe, manifest), encoding="utf-8")
-    summary.wall = time.perf_counter() - start
-    summary.peak_mb = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
-    write_json(target / "timings.json", asdict(summary))
-    if out.exists():
-        shutil.rmtree(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    target.rename(out)
-    shutil.rmtree(work.parent, ignore_errors=True)
+    place = out.resolve()
+    with _claimed(place) as claimed:
+        work = claimed / hashlib.sha256(json.dumps([recipe_hash(recipe), versions(), sources(), CHUNK]).encode()).hexdigest()[:16]
+        work.mkdir(exist_ok=True)
+        target = work / "dataset"
+        shutil.rmtree(target, ignore_errors=True)
+        summary = _write(recipe, slots, work, target, workers, progress)
+        summary.wall = time.perf_counter() - start
+        summary.peak_mb = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+        write_json(target / "timings.json", asdict(summary))
+        if place.exists():
+            shutil.rmtree(place)
+        target.rename(place)
+        shutil.rmtree(claimed, ignore_errors=True)
     return summary
 
 
-def finished(out: Path, recipe: Recipe) -> bool:
-    """Does `out` hold the finished dataset of exactly this recipe and version?"""
+def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers: int, progress: Progress | None) -> Summary:
+    writer, summary, gate, redo = DatasetWriter(target), Summary(workers=workers), _Gate(), _Redo(recipe)
     try:
-        return json.loads((out / "manifest.json").read_text())["recipe_hash"] == recipe_hash(recipe.resolved())
-    except (OSError, ValueError, KeyError):
-        return False
+        for slot, made in zip(slots, _results(recipe, slots, work, workers, summary, progress), strict=True):
+            made = gate.admit(made, slot, redo)
+            for config in ("instances", "sft", "cpt", "rejected"):
+                writer.add(config, made.split, getattr(made, config))
+            _tally(summary, made)
+    finally:
+        redo.close()
+    summary.counts = writer.close()
+    manifest = {
+        "name": recipe.name, "generator": __version__, "recipe": recipe.model_dump(mode="json"), "recipe_hash": recipe_hash(recipe),
+        "sources": sources(), "versions": versions(), "counts": summary.counts, "attempted": summary.attempted,
+        "accepted": summary.accepted, "rejected": summary.rejected, "replayed": summary.replayed, "sha256": file_hashes(target),
+    }
+    write_json(target / "manifest.json", manifest)
+    (target / "README.md").write_text(card(recipe, manifest), encoding="utf-8")
+    return summary
 
 
-def _guard(out: Path, recipe: Recipe, overwrite: bool) -> None:
-    if out.exists() and not out.is_dir():
+def finished(out: Path, recipe: Recipe) -> Summary | None:
+    """What was done for `out`, if that is the finished dataset of exactly this recipe, made by these sources and versions."""
+    try:
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+        same = (manifest["recipe_hash"], manifest["sources"], manifest["versions"]) == (recipe_hash(recipe.resolved()), sources(), versions())
+        return Summary(**json.loads((out / "timings.json").read_text(encoding="utf-8"))) if same else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def guard(out: Path, overwrite: bool) -> None:
+    """UsageError if a dataset must not be written to `out`.  Only what orpipe wrote is ever replaced."""
+    if not out.exists() and not out.is_symlink():
+        return
+    if not out.is_dir():
         raise UsageError(f"'{out}' is a file; name a folder with --out")
-    if out.exists() and any(out.iterdir()) and not overwrite:
-        what = "another dataset" if (out / "manifest.json").exists() else "other files"
-        raise UsageError(f"'{out}' already holds {what}; choose another --out, or --overwrite to replace it")
-    if out.exists() and any(out.iterdir()) and not (out / "manifest.json").exists():
+    if not any(out.iterdir()):
+        return
+    try:
+        ours = "recipe_hash" in json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        ours = False
+    if not ours:
         raise UsageError(f"'{out}' holds files that orpipe did not write; empty it yourself or choose another --out")
+    if not overwrite:
+        raise UsageError(f"'{out}' already holds a dataset of another recipe or version; choose another --out, or --overwrite to replace it")
 
 
-# -- workers -----------------------------------------------------------------------------------------------------------
-_pool: Pool | None = None
-
-
-def _start_worker() -> None:
-    global _pool
-    _pool = Pool(workers=1)
-    atexit.register(_pool.close)
-
-
-def _chunk(recipe: Recipe, slots: list[Slot]) -> list[dict[str, Any]]:
-    assert _pool is not None, "worker was not initialised"
-    return [asdict(make_slot(recipe, slot, _pool)) for slot in slots]
-
-
-def _results(recipe: Recipe, slots: list[Slot], work: Path, workers: int, summary: Summary) -> Iterator[Made]:
-    """Results in slot order; finished chunks are read from disk, others made by worker processes and stored."""
-    chunks = [slots[k:k + CHUNK] for k in range(0, len(slots), CHUNK)]
-    stored = {k: path for k in range(len(chunks)) if (path := work / f"chunk-{k:06d}.json.gz").exists()}
-    summary.resumed = sum(len(chunks[k]) for k in stored)
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker) as executor:
-        ahead: dict[int, Future] = {}
-        upcoming = iter([k for k in range(len(chunks)) if k not in stored])
-
-        def submit() -> None:
-            if (k := next(upcoming, None)) is not None:
-                ahead[k] = executor.submit(_chunk, recipe, chunks[k])
-
+@contextmanager
+def _claimed(place: Path) -> Iterator[Path]:
+    """The work folder of an output folder, for one process at a time: the lock goes with the process that holds it."""
+    claimed = place.with_name(f"{place.name}.work")
+    claimed.mkdir(parents=True, exist_ok=True)
+    with (claimed / "lock").open("w") as lock:
         try:
-            for _ in range(4 * workers):
-                submit()
-            for k in range(len(chunks)):
-                if k in stored:
-                    content = json.loads(gzip.decompress(stored[k].read_bytes()))
-                else:
-                    content = ahead.pop(k).result()
-                    submit()
-                    part = work / f"chunk-{k:06d}.part"
-                    part.write_bytes(gzip.compress(json.dumps(content).encode(), 1, mtime=0))
-                    part.rename(work / f"chunk-{k:06d}.json.gz")
-                for item in content:
-                    yield Made(**item)
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            raise
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another orpipe is writing '{place}'; wait for it or choose another --out") from None
+        yield claimed
+
+
+def _results(recipe: Recipe, slots: list[Slot], work: Path, workers: int, summary: Summary, progress: Progress | None) -> Iterator[Made]:
+    """In slot order; finished chunks are read from disk, the others made and stored by workers first."""
+    chunks = [Chunk(k, tuple(slots[first:first + CHUNK]), work / f"chunk-{k:06d}.json.gz") for k, first in enumerate(range(0, len(slots), CHUNK))]
+    stored = {chunk.number for chunk in chunks if chunk.path.exists()}
+    with Crew(recipe, workers, progress) as crew:
+        crew.add(chunk for chunk in chunks if chunk.number not in stored)
+        for chunk in chunks:
+            fresh = chunk.number not in stored
+            if fresh:
+                crew.until(chunk.number)
+            content = read_chunk(chunk.path)
+            if content is None:
+                log.warning("%s is damaged; made again", chunk.path.name)
+                fresh = True
+                crew.done.discard(chunk.number)
+                crew.add([chunk])
+                crew.until(chunk.number)
+                content = read_chunk(chunk.path)
+                if content is None:
+                    raise OSError(5, "a file that was just written cannot be read back", os.fspath(chunk.path))
+            if not fresh:
+                summary.resumed += len(content)
+                for made in content:
+                    if progress:
+                        progress(Step.of(made))
+            yield from content
 
 
 class _Redo:
     """Makes a slot again in this process, from a later draw; started only when needed."""
 
     def __init__(self, recipe: Recipe):
-        self.recipe, self.pool = recipe, None
+        self.recipe = recipe
+        self.pool: Pool | None = None
 
     def __call__(self, slot: Slot, first: int) -> Made:
-        self.pool = self.pool or Pool(workers=1)
+        self.pool = self.pool or Pool(workers=1, limits=PATIENCE)
         return make_slot(self.recipe, slot, self.pool, first)
 
     def close(self) -> None:
@@ -185,25 +221,23 @@ class _Redo:
 
 
 class _Gate:
-    """Refuses instances whose data repeat an earlier slot's, in slot order, and has the slot made again."""
+    """Refuses slots that repeat an earlier slot's instance or text, in slot order, and has them made again."""
 
     def __init__(self) -> None:
-        self.seen: set[tuple[str, str]] = set()
+        self.held = Duplicates()
 
     def admit(self, made: Made, slot: Slot, redo: Callable[[Slot, int], Made]) -> Made:
-        rejected: list[dict[str, Any]] = []
-        while made.instances and (key := (made.instances[0]["structure_hash"], made.instances[0]["data_hash"])) in self.seen:
-            first = made.instances[0]
-            rejected += [*made.rejected, {"stage": "gate", "reason": "duplicate instance", "family": slot.family, "level": slot.level,
-                                          "seed": first["seed"], "detail": f"same data as an earlier instance ({first['data_hash']})"}]
-            attempted, seconds = made.attempted, made.seconds
-            made = redo(slot, made.attempt + 1)
-            made.attempted += attempted
-            for stage, s in seconds.items():
-                made.seconds[stage] = made.seconds.get(stage, 0.0) + s
-        if made.instances:
-            self.seen.add(key)
-        made.rejected = rejected + made.rejected
+        while made.instances and (reason := self.held.reason(made.instances, made.sft, made.cpt)):
+            first, earlier = made.instances[0], made
+            refused = {"stage": "duplicate", "reason": reason, "family": slot.family, "level": slot.level, "seed": first["seed"],
+                       "detail": f"{first['id']}, data {first['data_hash']}"}
+            made = redo(slot, earlier.attempt + 1)
+            made.rejected = [*earlier.rejected, refused, *made.rejected]
+            made.attempted += earlier.attempted
+            made.replayed += earlier.replayed
+            made.faults += earlier.faults
+            for stage, seconds in earlier.seconds.items():
+                made.seconds[stage] = made.seconds.get(stage, 0.0) + seconds
         return made
 
 
@@ -211,8 +245,10 @@ def _tally(summary: Summary, made: Made) -> None:
     summary.attempted += made.attempted
     summary.accepted += made.accepted
     summary.replayed += made.replayed
+    summary.faults += made.faults
+    summary.shortfall += not made.accepted
     reasons = Counter(summary.rejected)
     reasons.update(f"{r['stage']}: {r['reason']}" for r in made.rejected)
     summary.rejected = dict(sorted(reasons.items()))
-    for stage, s in made.seconds.items():
-        summary.seconds[stage] = summary.seconds.get(stage, 0.0) + s
+    for stage, seconds in made.seconds.items():
+        summary.seconds[stage] = summary.seconds.get(stage, 0.0) + seconds

@@ -1,24 +1,29 @@
-"""One slot, whole: draw -> ground -> label -> products -> replay -> rows.  Pure in (recipe, slot): any worker, any order.
+"""One slot, whole: draw -> ground -> label -> products -> gates -> replay -> rows.  Pure in (recipe, slot): any worker, any order.
 
 Every refusal becomes a `rejected` row; the slot then tries its next draw.  A slot that runs out of draws is a refusal too.
+A fault of ours in one draw is a refusal with the place where it happened, and counted; a machine that fails (disk, sandbox)
+ends the run instead, because what is kept must not depend on it.
 """
 
 from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from orpipe import __version__
+from orpipe.build import gates
 from orpipe.build.case import Case, Product, Unmade, exact_text
 from orpipe.build.plan import Slot
 from orpipe.build.products import make
 from orpipe.config import Recipe
-from orpipe.errors import DataError, Unsupported
+from orpipe.errors import DataError, EnvironmentError_, Unsupported
 from orpipe.families import Rejected
 from orpipe.instances import Instance, draw
 from orpipe.mps import write_mps
@@ -29,10 +34,13 @@ from orpipe.verify.sandbox import Pool
 
 Row = dict[str, Any]
 
+# A net for solves that hang: the node limit of the recipe decides, long before, and does not depend on the machine.
+_SECONDS = 600.0
+
 
 @dataclass
 class Made:
-    """The rows of one slot; attempted and accepted count draws; seconds by stage (never written into data files)."""
+    """The rows of one slot; attempted, accepted and faults (of ours) count draws; seconds by stage, never written into data."""
 
     number: int
     split: str
@@ -44,11 +52,13 @@ class Made:
     attempted: int = 0
     accepted: int = 0
     replayed: int = 0
+    faults: int = 0
+    stage: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, self.stage = time.perf_counter(), stage
         try:
             yield
         finally:
@@ -56,28 +66,53 @@ class Made:
 
 
 def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0) -> Made:
-    """`first` skips draws (of a slot whose earlier draw repeated another slot's instance)."""
+    """`first` skips draws (of a slot whose earlier draw repeated another slot's instance).  Raises EnvironmentError_ or
+    OSError where the machine fails."""
     made = Made(slot.number, slot.split)
     for attempt in range(first, recipe.attempts):
         made.attempt = attempt
         index = slot.index * recipe.attempts + attempt
         made.attempted += 1
-        case = _case(recipe, slot, index, made)
-        if case is None:
+        try:
+            done = _draw(recipe, slot, index, pool, made)
+        except (EnvironmentError_, OSError, MemoryError):
+            raise
+        except Exception as fault:
+            made.faults += 1
+            made.rejected.append(_refusal(slot, index, made.stage, f"internal error: {type(fault).__name__}", _where(fault)))
             continue
-        products = _products(slot, index, case, pool, made)
-        if products is None:
-            continue
-        made.accepted += 1
-        made.instances.append(instance_row(case.instance, case.label, recipe))
-        for product in products:
-            for extra, extra_label in product.extra_instances:
-                made.instances.append(instance_row(extra, extra_label, recipe))
-            (made.cpt if product.task == "cpt" else made.sft).append(product_row(case, product))
-        return made
+        if done:
+            made.accepted += 1
+            return made
     made.rejected.append(_refusal(slot, slot.index * recipe.attempts, "slot", "no draw left",
                                   f"all {recipe.attempts} draws were refused; see the rows of this family, level and seed"))
     return made
+
+
+def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> bool:
+    """Rows of one draw, added only when all of them stand."""
+    case = _case(recipe, slot, index, made)
+    products = None if case is None else _products(recipe, slot, index, case, pool, made)
+    if case is None or products is None:
+        return False
+    with made.timed("rows"):
+        found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
+        try:
+            instances = [instance_row(instance, proved, recipe) for instance, proved in found]
+        except Unsupported as refused:
+            made.rejected.append(_refusal(slot, index, "rows", "not exact as MPS", str(refused)))
+            return False
+        rows = [(product.task, product_row(case, product)) for product in products]
+    made.instances = instances
+    made.cpt = [row for task, row in rows if task == "cpt"]
+    made.sft = [row for task, row in rows if task != "cpt"]
+    return True
+
+
+def _where(fault: Exception) -> str:
+    """«KeyError: 'x' (nl.py:120 < case.py:133)»: no folder of this machine."""
+    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(traceback.extract_tb(fault.__traceback__))]
+    return f"{type(fault).__name__}: {fault} ({' < '.join(places[:4])})"
 
 
 def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
@@ -93,7 +128,7 @@ def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
         made.rejected.append(_refusal(slot, index, "ground", "data", str(refused)))
         return None
     with made.timed("solve"):
-        found = label(problem, nodes=recipe.nodes)
+        found = label(problem, time_limit=_SECONDS, nodes=recipe.nodes)
     if not isinstance(found, Label):
         detail = {"detail": found.detail, "results": [r.record() for r in found.results]}
         if found.reason == "disagreement":
@@ -106,7 +141,7 @@ def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
     return Case(instance, found)
 
 
-def _products(slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> list[Product] | None:
+def _products(recipe: Recipe, slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> list[Product] | None:
     products = []
     for order in slot.orders:
         try:
@@ -115,6 +150,10 @@ def _products(slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> lis
         except (Unmade, Unsupported) as refused:
             made.rejected.append(_refusal(slot, index, "render", f"{order.task} not made", str(refused)))
             return None
+        with made.timed("gate"):
+            if reason := gates.refusal(case, product, recipe.longest):
+                made.rejected.append(_refusal(slot, index, "gate", f"{product.task}: {reason}", product.order.interface))
+                return None
         products.append(product)
     scripts = [(product, Script(p.text, p.problem, p.objective, p.status, p.files)) for product in products for p in product.programs]
     with made.timed("replay"):
@@ -127,12 +166,17 @@ def _products(slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> lis
 
 
 def replayed(pool: Pool, scripts: list[Script]) -> list[Replayed]:
-    """Replays, each tried again up to twice when the sandbox itself failed: our fault must not decide what is kept."""
+    """Replays, each tried again up to twice when the sandbox itself failed.  Raises EnvironmentError_ if it keeps failing:
+    our fault must not decide what is kept."""
     results = replay_many(pool, scripts)
     for _ in range(2):
         again = [k for k, r in enumerate(results) if r.stage == "sandbox"]
+        if not again:
+            return results
         for k, result in zip(again, replay_many(pool, [scripts[k] for k in again]), strict=True):
             results[k] = result
+    if trouble := next((r.reason for r in results if r.stage == "sandbox"), None):
+        raise EnvironmentError_(f"the sandbox does not run programs here: {trouble}; see 'orpipe doctor', then run the same command again")
     return results
 
 

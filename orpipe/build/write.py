@@ -80,7 +80,12 @@ class DatasetWriter:
 
 def file_hashes(folder: Path) -> dict[str, str]:
     """sha256 by relative path of every Parquet file."""
-    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(folder.rglob("*.parquet"))}
+    return {p.relative_to(folder).as_posix(): file_hash(p) for p in sorted(folder.rglob("*.parquet"))}
+
+
+def file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

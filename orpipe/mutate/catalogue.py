@@ -102,9 +102,9 @@ class Mutant:
     model: Model
     part: Part
 
-    def account(self, model: Model, names: bool = False) -> Account:
-        """The fault, why it matters and the repair; `model` is the right model.  names: algebra in code names."""
-        return self.operator.tell(Words(model, names), self.part)
+    def account(self, model: Model, names: bool = False, tex: bool = False) -> Account:
+        """The fault, why it matters and the repair; `model` is the right model.  names: algebra in code names; tex: in LaTeX."""
+        return self.operator.tell(Words(model, names, tex), self.part)
 
     def difference(self, right: Problem, data: Data) -> str | None:
         """How the faulty Problem differs from the right one on these data; None if the fault changes nothing."""

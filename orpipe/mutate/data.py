@@ -14,7 +14,7 @@ from orpipe.mutate.words import Account, Words
 
 def _write(w: Words, part: Part) -> str:
     if part.kind == "row":
-        return f"write the row as {w.write(part.row)}"
+        return f"write the constraint as {w.write(part.row)}"
     return f"write the term as {w.write(part.term)}"
 
 
@@ -103,7 +103,7 @@ class CoefficientInverted(Operator):
 
 
 @operator(
-    "initial-stock-ignored", "A known quantity is left out of a row", "data",
+    "initial-stock-ignored", "A known quantity is left out of a constraint", "data",
     "What is there already (stock on hand, hours already booked, a fixed delivery) enters a balance as a number "
     "among variables. Left out, it is taken as zero, and must be made or bought once more.")
 class InitialStockIgnored(Operator):
@@ -116,8 +116,8 @@ class InitialStockIgnored(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         old = part.old.arg if isinstance(part.old, n.Neg) else part.old
         return Account.of(
-            f"the row `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.faulty)}",
-            "a quantity that a row does not mention is taken as zero, so the variables have to make up for it, or "
+            f"the constraint `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.faulty)}",
+            "a quantity that a constraint does not mention is taken as zero, so the variables have to make up for it, or "
             "need not provide for it",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
 
@@ -125,7 +125,7 @@ class InitialStockIgnored(Operator):
 @operator(
     "data-doubled", "A known quantity is counted twice", "data",
     "A number that a text gives twice (once in words, once in a table; per half and per whole) is added up as "
-    "though two different quantities were meant. The row then asks for twice as much, or allows it.")
+    "though two different quantities were meant. The constraint then asks for twice as much, or allows it.")
 class DataDoubled(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for row in model.rows:
@@ -140,7 +140,7 @@ class DataDoubled(Operator):
         side = ("a requirement twice as large asks for too much" if demands else
                 "a quantity counted twice admits or asks for too much")
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}, and so counts it "
+            f"the constraint `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}, and so counts it "
             "twice",
             f"{side}, and the optimum answers another question than the text asks",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
@@ -166,9 +166,9 @@ class RequiredOncePerElement(Operator):
         sums = next(side for side in (part.row.left, part.row.right) if isinstance(side, n.Sum))
         each = w.series(f"each {w.noun(k.set)}" for k in sums.indices)
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}: the quantity is "
+            f"the constraint `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}: the quantity is "
             f"counted once for {each} instead of once in all",
-            "a number written inside a sum is added as often as the sum has terms, so the row asks for or allows a "
+            "a number written inside a sum is added as often as the sum has terms, so the constraint asks for or allows a "
             "multiple of what is meant",
             f"{_write(w, part)}, which says that {w.because(part.row)}")
 
@@ -200,7 +200,7 @@ class ExtraUpperLimit(Operator):
 
     @staticmethod
     def is_asked(model: n.Model, var: str, param: str) -> bool:
-        """Is there a row that asks for the quantity and lets the variable exceed it?"""
+        """Is there a constraint that asks for the quantity and lets the variable exceed it?"""
         for row in model.rows:
             for spot in addend_spots(row):
                 if isinstance(spot.node, n.ParamRef) and spot.node.param == param:
@@ -217,11 +217,11 @@ class ExtraUpperLimit(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         x, data = part.old, part.new
         return Account.of(
-            f"the row `{part.name}` has no sentence in the text: {w.formula(part.faulty)} keeps {w.var(x.var)} from "
+            f"the constraint `{part.name}` has no sentence in the text: {w.formula(part.faulty)} keeps {w.var(x.var)} from "
             f"exceeding {w.data(data)}",
             "a limit that nobody stated refuses plans that are allowed, so the optimum may be worse than the true "
             "one or no plan may be left",
-            f"remove the row {w.write(part.faulty)}")
+            f"remove the constraint {w.write(part.faulty)}")
 
 
 def _matching(p: n.ParamDecl, v: n.VarDecl) -> tuple[n.Ref, ...]:

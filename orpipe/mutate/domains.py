@@ -34,7 +34,7 @@ class IntegerAsContinuous(Operator):
             if v.kind == "binary" else
             ("integer",
              "only whole numbers can be carried out; the optimum with fractions is only a bound, and rounding it may "
-             "break a row or miss the best plan"))
+             "break a constraint or miss the best plan"))
         return Account.of(f"the variable {w.var(v.symbol)} is continuous where it should be {due}, so it may take "
                           "fractions", why, _declare(w, v))
 
@@ -72,7 +72,7 @@ class BinaryAsInteger(Operator):
         v = part.variable
         return Account.of(
             f"the variable {w.var(v.symbol)} is a whole number without the limit 1, where it should be binary",
-            "the rows count on 0 or 1; a value of 2 makes one choice count twice, with twice the gain or twice the "
+            "the constraints count on 0 or 1; a value of 2 makes one choice count twice, with twice the gain or twice the "
             "capacity",
             _declare(w, v))
 
@@ -80,7 +80,7 @@ class BinaryAsInteger(Operator):
 @operator(
     "upper-bound-missing", "An upper bound is left out", "domains",
     "A limit that concerns a single quantity (\"at most 40 a day\") is often tucked into a table or a subordinate "
-    "clause, and since it needs no row of its own it is the first to be lost. The quantity then grows past it.")
+    "clause, and since it needs no constraint of its own it is the first to be lost. The quantity then grows past it.")
 class UpperBoundMissing(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for v in model.variables:

@@ -1,4 +1,4 @@
-"""Mistakes where a yes-or-no variable switches a row: linking, big-M, conditional rules."""
+"""Mistakes where a yes-or-no variable switches a constraint: linking, big-M, conditional rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orpipe.mutate.words import Account, Words
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A term limit*y or limit*(1 - y) of a row, y binary.
+    """A term limit*y or limit*(1 - y) of a constraint, y binary.
 
     on: False for 1 - y.  alone: it is the whole side.  relaxes: a larger value makes the row easier to satisfy.
     rest: the other side of the row.
@@ -104,11 +104,11 @@ class LinkingMissing(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         y, limit = part.old, part.new
         return Account.of(
-            f"the row `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether {w.ex(y)} "
+            f"the constraint `{part.name}` leaves out {w.var(y.var)}, so the limit {w.data(limit)} stands whether {w.ex(y)} "
             "is 1 or 0",
             "nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect "
             "be had all the same",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
@@ -126,17 +126,17 @@ class ConditionUnconditional(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         y = part.old
         return Account.of(
-            f"the row `{part.name}` reads {w.formula(part.faulty)} and holds whether {w.var(y.var)} is 1 or 0, where "
+            f"the constraint `{part.name}` reads {w.formula(part.faulty)} and holds whether {w.var(y.var)} is 1 or 0, where "
             "it should hold in only one of the two cases",
             "a rule that is imposed in both cases refuses plans that are allowed, so the optimum may be worse than "
             "the true one or no plan may be left",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
-    "switch-term-dropped", "A row takes no account of a yes-or-no choice", "linking",
+    "switch-term-dropped", "A constraint takes no account of a yes-or-no choice", "linking",
     "A rule that gets tighter with a choice (an order that follows from a route, a set-up that takes time) has a "
-    "term in the binary. Left out, the row still looks sensible but no longer knows of the choice.")
+    "term in the binary. Left out, the constraint still looks sensible but no longer knows of the choice.")
 class SwitchTermDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
         for s in switches(model):
@@ -146,14 +146,14 @@ class SwitchTermDropped(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         y = part.old
         return Account.of(
-            f"the row `{part.name}` takes no account of {w.var(y.var)}: it reads {w.formula(part.faulty)}",
-            "the row was to bind harder when the choice is made; without its term the choice has no consequence "
+            f"the constraint `{part.name}` takes no account of {w.var(y.var)}: it reads {w.formula(part.faulty)}",
+            "the constraint was to bind harder when the choice is made; without its term the choice has no consequence "
             "there, and plans are admitted that the text rules out",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
-    "big-m-too-small", "The constant of a switched row is too small", "linking",
+    "big-m-too-small", "The constant of a switched constraint is too small", "linking",
     "The constant that lifts a limit must be at least what the quantity may reach. A number that only looks large "
     "enough, or one taken from a typical case, cuts off plans that are allowed.")
 class BigMTooSmall(Operator):
@@ -165,11 +165,11 @@ class BigMTooSmall(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the row `{part.name}` uses {w.ex(part.new)} where it should use {w.data(part.old)}, and so allows only "
+            f"the constraint `{part.name}` uses {w.ex(part.new)} where it should use {w.data(part.old)}, and so allows only "
             "half as much",
             "a switched limit that is too small cuts off plans that are allowed, which shows as an optimum worse "
             "than the true one or as a model without a plan",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
@@ -185,16 +185,16 @@ class ImplicationReversed(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         (y,) = {x for x in n.walk(part.old) if isinstance(x, n.VarRef)}
         return Account.of(
-            f"the row `{part.name}` has {w.ex(part.new)} where it should have {w.ex(part.old)}: what should hold "
+            f"the constraint `{part.name}` has {w.ex(part.new)} where it should have {w.ex(part.old)}: what should hold "
             f"when {w.var(y.var)} is 1 holds when it is 0, and the other way round",
             "the rule binds in the case in which it should be lifted and is lifted where it should bind, so wrong "
             "plans are admitted and right ones refused",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 @operator(
     "limit-as-total", "A real limit is replaced by a large total", "linking",
-    "A switched row often has two tasks at once: no effect without the choice, and a limit of its own. Taking the "
+    "A switched constraint often has two tasks at once: no effect without the choice, and a limit of its own. Taking the "
     "total of everything as the constant keeps the first and loses the second.")
 class LimitAsTotal(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
@@ -218,11 +218,11 @@ class LimitAsTotal(Operator):
         total = part.new
         whose = w.series(w.plural(k.set) for k in total.indices)
         return Account.of(
-            f"the row `{part.name}` uses {w.ex(total)}, the total of {w.param(total.body.param)} over all {whose}, "
+            f"the constraint `{part.name}` uses {w.ex(total)}, the total of {w.param(total.body.param)} over all {whose}, "
             f"where it should use {w.data(part.old)}",
             "such a total may well keep the switch working, but it is not the limit that is meant: once the switch is "
             "on, as much as the whole total may go through it",
-            f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}")
+            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
 
 
 def total_of(p: n.ParamDecl, taken: set[str]) -> n.Sum:

@@ -14,7 +14,7 @@ from orpipe.mutate.words import Account, Words
 
 
 @operator(
-    "sense-flipped", "The objective is maximised where it should be minimised, or the reverse", "objective",
+    "sense-flipped", "The objective is maximized where it should be minimized, or the reverse", "objective",
     "A text that names a quantity (\"the total cost of the plan\") without a plain verb, or that asks for the "
     "\"best\" value, leaves the direction to be inferred. Taken the wrong way, the solver returns the worst plan, "
     "or none because the objective runs away without limit.")
@@ -29,7 +29,7 @@ class SenseFlipped(Operator):
         return Account.of(
             f"the objective is to `{wrong}` where it should `{right}`: it makes {w.goal()} as {size} as possible, "
             f"when it should be as {due} as possible",
-            "the rows only say which plans are possible, and the sense says which of them is best; the wrong sense "
+            "the constraints only say which plans are possible, and the sense says which of them is best; the wrong sense "
             "picks the worst plan, or none if the objective then grows without limit",
             f"write `{right}` in place of `{wrong}`; the terms of the objective stay as they are")
 
@@ -112,5 +112,5 @@ class FixedCostPerUnit(Operator):
             f"through {w.var(y.var)}",
             "a fixed cost is due in full with the first unit and does not grow after it; spread over units it makes "
             "small amounts cheap and large amounts dear, so the choice of what to use is weighed wrongly",
-            f"write the term as {w.write(t)}; the row `{part.detail.split(' ')[0]}` already ties {w.ex(y)} to the "
+            f"write the term as {w.write(t)}; the constraint `{part.detail.split(' ')[0]}` already ties {w.ex(y)} to the "
             "amount")

@@ -1,4 +1,4 @@
-"""Mistakes in a row: left out, relation, right-hand side."""
+"""Mistakes in a constraint: left out, relation, right-hand side."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def is_alternative(row: n.Row) -> bool:
 
 
 @operator(
-    "row-dropped", "A row is left out", "missing",
-    "Every rule of a text needs its row. Rules that sound like background, that stand in a table heading, or that "
+    "row-dropped", "A constraint is left out", "missing",
+    "Every rule of a text needs its constraint. Rules that sound like background, that stand in a table heading, or that "
     "seem to follow from the others are the ones that get lost.")
 class RowDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
@@ -34,15 +34,15 @@ class RowDropped(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the row `{part.name}` is missing, so nothing in the model says that {w.because(part.row)}",
+            f"the constraint `{part.name}` is missing, so nothing in the model says that {w.because(part.row)}",
             "without it the model admits plans that the text rules out, and the optimum takes one of them whenever "
             "that pays",
-            f"add the row {w.write(part.row)}")
+            f"add the constraint {w.write(part.row)}")
 
 
 @operator(
     "disjunction-one-order", "Only one side of an either-or is written", "missing",
-    "\"Either the first waits for the second or the second for the first\" needs two rows and a binary that chooses "
+    "\"Either the first waits for the second or the second for the first\" needs two constraints and a binary that chooses "
     "between them. Written for one side only, the choice of the other side releases both.")
 class DisjunctionOneOrder(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
@@ -53,16 +53,16 @@ class DisjunctionOneOrder(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         kept = w.series(f"`{r.name}`" for r in partners(w.model, part.row))
         return Account.of(
-            f"the row `{part.name}` is missing, and only {kept} is written; it takes both sides of an either-or to say "
+            f"the constraint `{part.name}` is missing, and only {kept} is written; it takes both sides of an either-or to say "
             f"that {w.because(part.row)}",
             "the binary chooses which side holds; set to the side that is missing, it releases the other one and "
             "nothing is left to hold",
-            f"add the row {w.write(part.row)}")
+            f"add the constraint {w.write(part.row)}")
 
 
 @operator(
-    "pair-half-dropped", "One of the rows that state a rule together is left out", "missing",
-    "An absolute value, a minimum lot or a price in steps takes more than one row. Each alone looks complete, and "
+    "pair-half-dropped", "One of the constraints that state a rule together is left out", "missing",
+    "An absolute value, a minimum lot or a price in steps takes more than one constraint. Each alone looks complete, and "
     "the half that is missing is not noticed until a solution uses the gap.")
 class PairHalfDropped(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
@@ -75,10 +75,10 @@ class PairHalfDropped(Operator):
         kept = w.series(f"`{r.name}`" for r in others)
         verb = "is" if len(others) == 1 else "are"
         return Account.of(
-            f"the row `{part.name}` is missing, and only {kept} {verb} written; it takes {_count(len(others) + 1)} rows "
+            f"the constraint `{part.name}` is missing, and only {kept} {verb} written; it takes {_count(len(others) + 1)} constraints "
             f"to say that {w.because(part.row)}",
-            "each of these rows states a part of the rule, and the optimum may use the part that nothing states",
-            f"add the row {w.write(part.row)}")
+            "each of these constraints states a part of the rule, and the optimum may use the part that nothing states",
+            f"add the constraint {w.write(part.row)}")
 
 
 def _count(k: int) -> str:
@@ -105,9 +105,9 @@ class RelationReversed(Operator):
                "a requirement that is turned round becomes a limit: what had to be reached may now be missed, and "
                "may not be exceeded")
         return Account.of(
-            f"the row `{row.name}` has `{wrong.relation}` where it should have `{row.relation}`, so it {asks}; it "
+            f"the constraint `{row.name}` has `{wrong.relation}` where it should have `{row.relation}`, so it {asks}; it "
             f"should say that {w.because(row)}",
-            why, f"write the row as {w.write(row)}")
+            why, f"write the constraint as {w.write(row)}")
 
 
 @operator(
@@ -126,11 +126,11 @@ class EqualityRelaxed(Operator):
         row, wrong = part.row, part.faulty
         side = "less" if wrong.relation == "<=" else "greater"
         return Account.of(
-            f"the row `{row.name}` has `{wrong.relation}` where it should have `=`: its left side may be {side} than "
+            f"the constraint `{row.name}` has `{wrong.relation}` where it should have `=`: its left side may be {side} than "
             f"its right side, so it no longer says that {w.because(row)}",
             "an equality holds on both sides; where one side is left open, the optimum goes there whenever that "
             "saves or earns something",
-            f"write the row as {w.write(row)}")
+            f"write the constraint as {w.write(row)}")
 
 
 @operator(
@@ -147,10 +147,10 @@ class InequalityAsEquality(Operator):
         row = part.row
         why = "a limit need not be used up" if row.relation == "<=" else "a requirement may be exceeded"
         return Account.of(
-            f"the row `{row.name}` has `=` where it should have `{row.relation}`: it makes both sides equal, where "
+            f"the constraint `{row.name}` has `=` where it should have `{row.relation}`: it makes both sides equal, where "
             f"it is only asked that {w.because(row)}",
             f"{why}; plans with slack are lost, so the optimum may be worse than the true one or no plan may be left",
-            f"write the row as {w.write(row)}")
+            f"write the constraint as {w.write(row)}")
 
 
 def picks_one(model: n.Model, row: n.Row) -> bool:
@@ -176,11 +176,11 @@ class ExactlyOneAsAtMostOne(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         row = part.row
         return Account.of(
-            f"the row `{row.name}` allows at most one where it should ask for exactly one, so none at all will do, "
+            f"the constraint `{row.name}` allows at most one where it should ask for exactly one, so none at all will do, "
             f"and it no longer says that {w.because(row)}",
             "where choosing costs something, choosing nothing is cheapest, and the rest of the model then "
             "has nothing to work on",
-            f"write the row as {w.write(row)}")
+            f"write the constraint as {w.write(row)}")
 
 
 def is_whole(model: n.Model, e: n.Expr) -> bool:
@@ -228,8 +228,8 @@ class OffByOne(Operator):
         }[upper, larger]
         wrong, size = part.new, "large" if larger else "small"
         return Account.of(
-            f"the row `{row.name}` has {w.ex(wrong)} where it should have {w.ex(part.old)}, one too {size}, {reads}",
+            f"the constraint `{row.name}` has {w.ex(wrong)} where it should have {w.ex(part.old)}, one too {size}, {reads}",
             "with whole numbers \"fewer than\" and \"at most\" differ by one, and so do \"more than\" and \"at "
             "least\"; the plans on the edge are just the ones an optimum tends to use",
-            f"write the row as {w.write(row)}, which says that {w.because(row)}")
+            f"write the constraint as {w.write(row)}, which says that {w.because(row)}")
 

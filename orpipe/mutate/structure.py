@@ -27,9 +27,9 @@ from orpipe.mutate.words import Account, Words
 
 
 def _says(w: Words, part: Part) -> str:
-    """The repair of a row or term, with what the row says."""
+    """The repair of a constraint or term, with what the constraint says."""
     if part.kind == "row":
-        return f"write the row as {w.write(part.row)}, which says that {w.because(part.row)}"
+        return f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}"
     return f"write the term as {w.write(part.term)}"
 
 
@@ -59,7 +59,7 @@ def as_in(where: n.Cond | None, indices: tuple[n.Index, ...]) -> tuple[n.Index, 
 
 
 @operator(
-    "aggregated", "A row for each element is written as one total", "index",
+    "aggregated", "A constraint for each element is written as one total", "index",
     "\"The customers need 5, 6 and 4\" is a statement about each of them. Added up into \"15 in all\", the total "
     "may be right while every single figure is wrong.")
 class Aggregated(Operator):
@@ -77,7 +77,7 @@ class Aggregated(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         k = part.old
         return Account.of(
-            f"the row `{part.name}` is written once for the total over all {w.plural(k.set)} where it should stand "
+            f"the constraint `{part.name}` is written once for the total over all {w.plural(k.set)} where it should stand "
             f"for each {w.noun(k.set)}: it reads {w.formula(part.faulty)}",
             f"a total says nothing about its parts: too much for one {w.noun(k.set)} can hide behind too little for "
             "another",
@@ -113,7 +113,7 @@ class PerElement(Operator):
         why = (f"each {w.noun(k.set)} may keep within the limit while together they go far beyond it" if upper else
                f"what all {w.plural(k.set)} should meet together is asked of each {w.noun(k.set)} alone")
         return Account.of(
-            f"the row `{part.name}` stands for each {w.noun(k.set)} alone where it should hold for the sum over the "
+            f"the constraint `{part.name}` stands for each {w.noun(k.set)} alone where it should hold for the sum over the "
             f"{w.plural(k.set)}: it reads {w.formula(part.faulty)}",
             why, _says(w, part))
 
@@ -143,7 +143,7 @@ class SumForMax(Operator):
         lone, sums = part.old, part.new
         k = sums.indices[0]
         return Account.of(
-            f"the row `{part.name}` compares {w.var(lone.var)} with the sum over all {w.plural(k.set)} where it "
+            f"the constraint `{part.name}` compares {w.var(lone.var)} with the sum over all {w.plural(k.set)} where it "
             f"should be compared with each {w.noun(k.set)} on its own: it reads {w.formula(part.faulty)}",
             "the largest or smallest of several values is not their sum; the model measures another quantity and may "
             "prefer another plan",
@@ -202,11 +202,11 @@ def _tell_end(w: Words, part: Part, end: str) -> Account:
     noun = w.noun(k.set)
     if part.kind == "row":
         return Account.of(
-            f"the row `{part.name}` is not written for the {end} {noun}, so nothing there says that "
+            f"the constraint `{part.name}` is not written for the {end} {noun}, so nothing there says that "
             f"{w.because(part.row)}",
             f"a rule that should hold for every {noun} is off in the {end} one, and the optimum may do there what the "
             "rule forbids",
-            f"write the row for every {noun}: {w.write(part.row)}")
+            f"write the constraint for every {noun}: {w.write(part.row)}")
     return Account.of(
         f"the {w.term(part.term)} leaves out the {end} {noun}",
         f"what is chosen for the {end} {noun} does not count in this term, so the optimum may choose badly there, and "
@@ -270,7 +270,7 @@ class SumConditionDropped(Operator):
 
 
 @operator(
-    "row-condition-dropped", "A row is written where it should not stand", "index",
+    "row-condition-dropped", "A constraint is written where it should not stand", "index",
     "\"After the first day\", \"for different sites\" and \"where the two may meet\" limit a rule to some of the "
     "elements. Applied to all of them, it forbids what nobody has forbidden.")
 class RowConditionDropped(Operator):
@@ -283,7 +283,7 @@ class RowConditionDropped(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the row `{part.name}` leaves out the condition {w.ex(part.old)} and so stands in places where it "
+            f"the constraint `{part.name}` leaves out the condition {w.ex(part.old)} and so stands in places where it "
             "should not",
             "a rule that is imposed where the text does not state it refuses plans that are allowed, so the optimum "
             "may be worse than the true one or no plan may be left",

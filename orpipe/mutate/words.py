@@ -2,7 +2,8 @@
 
 Declarations say what they mean in noun phrases ("cost of keeping a depot open"), binaries as "1 if depot i is open",
 rows in a clause ("only open depots ship, up to capacity").  These helpers put them where any phrase of that kind is
-grammatical: after "says that", in parentheses, or behind an article.  Algebra is plain text between backticks.
+grammatical: after "says that", in parentheses, or behind an article.  Algebra is plain text between backticks, or LaTeX
+between dollar signs.
 """
 
 from __future__ import annotations
@@ -12,14 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from orpipe.algebra import nodes as n
+from orpipe.algebra.latex import condition_tex, domain_tex, expr_tex, name_tex, ref_tex, row_tex
 from orpipe.algebra.text import condition_text, expr_text, ref_text, row_label, row_text, var_text
 from orpipe.mutate.part import Part, Piece
 from orpipe.mutate.places import is_negative
-
-_NO_ARTICLE = {
-    "the", "a", "an", "each", "every", "all", "any", "both", "no", "one", "this", "that", "these", "those", "its",
-    "their", "what", "how", "whether", "which", "who", "when", "where",
-}
+from orpipe.render.words import the
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,12 @@ def _lowered(text: str) -> str:
 
 @dataclass(frozen=True)
 class Words:
-    """Phrases of one (right) model.  names: algebra in code names (ship[i,j], depots), not in letters (x[i,j], I)."""
+    """Phrases of one (right) model.  names: algebra in code names (ship[i,j], depots), not in letters (x[i,j], I).
+    tex: algebra in LaTeX, in letters."""
 
     model: n.Model
     names: bool = False
+    tex: bool = False
 
     # -- plain words
     def fill(self, text: str) -> str:
@@ -76,7 +76,7 @@ class Words:
         first = text.split(" ")[0].lower() if text else ""
         if re.match(r"[01]\b", first):
             return f"the indicator that is {text}"
-        return text if first in _NO_ARTICLE else f"the {_lowered(text)}"
+        return the(text)
 
     def noun(self, symbol: str) -> str:
         return self.model.set_by[symbol].noun
@@ -94,7 +94,7 @@ class Words:
         items = list(phrases)
         return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
 
-    # -- algebra between backticks
+    # -- algebra between backticks or dollar signs
     def rename(self, node):
         """The node with code names for symbols, if these are wanted."""
         if not self.names or node is None:
@@ -133,19 +133,27 @@ class Words:
 
     def ex(self, e: n.Expr | n.Cond | n.Index | n.Ref) -> str:
         if isinstance(e, n.Index):
-            return f"`{e.name}`"
+            return f"${e.name}$" if self.tex else f"`{e.name}`"
         if isinstance(e, n.Ref):
-            return f"`{ref_text(e)}`"
+            return f"${ref_tex(e)}$" if self.tex else f"`{ref_text(e)}`"
         condition = isinstance(e, (n.Compare, n.Edge, n.Member, n.DataCompare, n.And))
+        if self.tex:
+            return f"${condition_tex(e) if condition else expr_tex(e)}$"  # type: ignore[arg-type]
         return f"`{(condition_text if condition else expr_text)(self.rename(e))}`"
 
     def formula(self, row: n.Row) -> str:
         """The row without its name."""
-        return f"`{row_text(self.rename(row))}`"
+        return f"${row_tex(row)}$" if self.tex else f"`{row_text(self.rename(row))}`"
 
     def write(self, piece: Piece | None) -> str:
         """The whole piece as it stands in the algebra: name, formula and scope; for a variable its domain."""
         match self.rename(piece) if not isinstance(piece, n.Objective) else piece:
+            case n.Row() as r if self.tex:
+                return f"`{r.name}`: ${row_tex(r)}$"
+            case n.Term(name=name, expr=e) if self.tex:
+                return f"`{name}`: ${expr_tex(e)}$"
+            case n.VarDecl() as v if self.tex:
+                return f"${domain_tex(v).replace(' && ', chr(92) + 'quad ')}$"
             case n.Row() as r:
                 return f"`{row_label(r)}: {row_text(r)}`"
             case n.Term(name=name, expr=e):
@@ -158,8 +166,8 @@ class Words:
 
     # -- pieces with their words
     def host(self, part: Part) -> str:
-        """row `capacity`; term `opening`"""
-        return f"{'row' if part.kind == 'row' else 'term'} `{part.name}`"
+        """constraint `capacity`; term `opening`"""
+        return f"{'constraint' if part.kind == 'row' else 'term'} `{part.name}`"
 
     def term(self, t: n.Term, last: bool = False) -> str:
         """term `opening`, the cost of keeping depots open,  (without the closing comma at the end of a clause)"""
@@ -171,12 +179,15 @@ class Words:
     def var(self, symbol: str) -> str:
         """`y` (1 if depot i is open)"""
         decl = self.model.var_by[symbol]
-        return f"`{decl.name if self.names else symbol}` ({self.fill(decl.meaning)})"
+        return f"{self._symbol(decl)} ({self.fill(decl.meaning)})"
 
     def param(self, symbol: str) -> str:
         """`q` (what a depot can dispatch)"""
         decl = self.model.param_by[symbol]
-        return f"`{decl.name if self.names else symbol}` ({self.fill(decl.meaning)})"
+        return f"{self._symbol(decl)} ({self.fill(decl.meaning)})"
+
+    def _symbol(self, decl: n.VarDecl | n.ParamDecl) -> str:
+        return f"${name_tex(decl.symbol)}$" if self.tex else f"`{decl.name if self.names else decl.symbol}`"
 
     def data(self, e: n.Expr) -> str:
         """The expression, with the words of its parameter if it is a single one: `d[j]` (daily need of a customer)."""

@@ -4,7 +4,7 @@
     {{ amounts("x", "{i} sends {x:goods} to {j}") }}       one clause a nonzero entry
     {{ value("z", "hour") }}                               a scalar variable with its unit
     {{ grouped("x", "i", "{i} sends", "{x:goods} to {j}") }}   nonzero entries gathered by an index
-    {{ tour("x") }}                                        the order of a round trip
+    {{ tour("x") }}                                        the order of a round trip; legs("x", "{i} to {j}") one clause a leg, in that order
     {{ timetable("s", "j", "{j} on", "{k} at {s}") }}       all entries of a time variable, by an index, in time order
     {{ each(...) }}, {{ v(...) }}, {{ rows(...) }}          data, as in problem texts
 """
@@ -22,7 +22,7 @@ from orpipe.ground import validate
 from orpipe.instances import Instance
 from orpipe.render.nl import _HOLE, Teller, environment, nouns_of, shared_context, tidy_text
 from orpipe.render.tables import tuples_of
-from orpipe.render.words import approximate, listing, with_articles
+from orpipe.render.words import about, listing, with_articles
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class _Solved:
 
                 def fill(match, at=at, value=value, key=key):
                     if match[1] == symbol:
-                        text = approximate(value)
+                        text = about(value)
                         return self.teller.scenario.measure(text, match[2]) if match[2] else text
                     if match[1] in at:
                         return at[match[1]]
@@ -77,7 +77,7 @@ class _Solved:
         return listing(self.clauses(symbol, pattern, lambda v: v != 0), last, sep) or none
 
     def value(self, symbol: str, unit: str = "") -> str:
-        text = approximate(self.solution.values[symbol][()])
+        text = about(self.solution.values[symbol][()])
         return self.teller.scenario.measure(text, unit) if unit else text
 
     def grouped(self, symbol: str, by: str, head: str, item: str, sep: str = "; ", last: str = "; ", none: str = "nothing") -> str:
@@ -90,16 +90,28 @@ class _Solved:
         table: dict[object, tuple[str, list[str]]] = {}
         for key, h, text in zip(keys, heads, items, strict=True):
             table.setdefault(key, (h, []))[1].append(text)
-        return listing([f"{h} {listing(texts)}" for h, texts in table.values()], last, sep) or none
+        places = {label: k for k, label in enumerate(dict.fromkeys(key[letters.index(by)] for key in self.solution.values[symbol]))}
+        ordered = [table[label] for label in sorted(table, key=lambda x: places[x])]
+        return listing([f"{h} {listing(texts)}" for h, texts in ordered], last, sep) or none
 
     def tour(self, symbol: str, step: str = " - ") -> str:
         """The places of a round trip in order, from the first element of the set back to it."""
+        return step.join(str(x) for x in self._trip(symbol))
+
+    def legs(self, symbol: str, pattern: str) -> str:
+        """One clause for each leg of a round trip, in the order of the trip."""
+        on = [key for key, v in self.solution.values[symbol].items() if v == 1]
+        clauses = dict(zip(on, self.clauses(symbol, pattern, lambda v: v == 1), strict=True))
+        trip = self._trip(symbol)
+        return listing([clauses[leg] for leg in zip(trip, trip[1:])])
+
+    def _trip(self, symbol: str) -> list:
         follows = {key[0]: key[1] for key, v in self.solution.values[symbol].items() if v == 1}
-        here = start = next(iter(self.solution.values[symbol]))[0]
-        places = [str(start)]
-        while (here := follows[here]) != start:
-            places.append(str(here))
-        return step.join([*places, str(start)])
+        start = next(iter(self.solution.values[symbol]))[0]
+        places = [start]
+        while (here := follows[places[-1]]) != start:
+            places.append(here)
+        return [*places, start]
 
     def timetable(self, symbol: str, by: str, head: str, item: str) -> str:
         """All entries of a time variable gathered by one index and sorted by time within it."""
@@ -117,7 +129,7 @@ def render_answer(instance: Instance, solution: Solution) -> str:
     context, teller = shared_context(instance, "text")
     told = _Solved(teller, instance, solution)
     context.update(picked=told.picked, left_out=told.left_out, amounts=told.amounts, value=told.value, grouped=told.grouped,
-                   timetable=told.timetable, tour=told.tour)
+                   timetable=told.timetable, tour=told.tour, legs=told.legs)
     try:
         text = environment().get_template(f"nl/{instance.family.name}/answer.j2").render(context)
     except (jinja2.TemplateError, AttributeError) as error:

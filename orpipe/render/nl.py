@@ -3,7 +3,7 @@
 A register template is prose with three kinds of holes:
     {{ facts() }}                                     the data, in the interface at hand (text: facts.j2 of the family)
     {% states "capacity", "var:x" %}...{% endstates %}  prose that states a row, an objective term or a variable
-    {{ w.org }}, {{ I.plural }}, {{ u.goods }}          words, nouns, units (u singular, us plural)
+    {{ w.org }}, {{ I.plural }}, {{ u.goods }}          words, nouns, units (u singular and spelt out, us plural)
 facts.j2 states every datum:
     {{ v("B", "money") }}                              a scalar with its unit: 120 EUR
     {{ each("I", "{i} can dispatch {q:goods} a day") }}  one clause an element (or tuple), with any parameters over it
@@ -38,6 +38,8 @@ from orpipe.scenarios import Scenario
 Interface = Literal["text", "tables", "json", "csv"]
 INTERFACES: tuple[Interface, ...] = get_args(Interface)
 REGISTERS = ("memo", "textbook", "brief")
+# units that prose spells out: «3 EUR per tonne», beside the figures «16 t»
+_SPOKEN = {"t": "tonne", "hl": "hectolitre", "ML": "megalitre", "m³": "cubic metre"}
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
@@ -205,7 +207,7 @@ def shared_context(instance: Instance, interface: Interface) -> tuple[dict[str, 
     }
     units = {token: chosen.units.get(token, (token, token)) for token in _unit_tokens(instance)}
     return {
-        **nouns, "u": SimpleNamespace(**{k: one for k, (one, _) in units.items()}),
+        **nouns, "u": SimpleNamespace(**{k: _SPOKEN.get(one, one) for k, (one, _) in units.items()}),
         "us": SimpleNamespace(**{k: many for k, (_, many) in units.items()}), "w": SimpleNamespace(**chosen.words),
         "v": teller.v, "each": teller.each, "rows": teller.rows, "interface": interface, "in_text": interface == "text",
         "_stated": teller.stated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -16,6 +17,16 @@ def figure(value: Any) -> str:
     """A datum exactly as the model uses it: 12, 0.35, 1250; a fraction that is no finite decimal as 1/3."""
     exact = fraction(value)
     return decimal_text(exact) or f"{exact.numerator}/{exact.denominator}"
+
+
+def about(value: Any) -> str:
+    """A number for prose: exact up to seven significant digits, else «about» and six of them."""
+    exact = fraction(value)
+    text = decimal_text(exact)
+    if text is not None and len(text.lstrip("-0.").replace(".", "")) <= 7:
+        return text
+    places = max(0, 5 - math.floor(math.log10(abs(exact))))
+    return f"about {decimal_text(Fraction(round(exact, places)))}"
 
 
 def count_word(number: int) -> str:
@@ -41,6 +52,26 @@ def sentence(text: str) -> str:
 def article(noun: str) -> str:
     """«a depot», «an order»"""
     return ("an " if noun[:1].lower() in "aeiou" and not noun.lower().startswith(("uni", "use", "one", "eu")) else "a ") + noun
+
+
+_NO_ARTICLE = frozenset((
+    "the", "a", "an", "each", "every", "all", "any", "both", "no", "one", "this", "that", "these", "those", "its", "their", "what", "how",
+    "whether", "which", "who", "when", "where",
+))
+
+
+def the(phrase: str) -> str:
+    """A noun phrase with its article: «the cost of carriage»; «whether ...» and the like stay as they are."""
+    first = phrase.split(" ")[0]
+    if first.lower() in _NO_ARTICLE:
+        return phrase
+    return "the " + (phrase if len(first) > 1 and not first[1:].islower() else phrase[:1].lower() + phrase[1:])
+
+
+def whether(meaning: str) -> str:
+    """The choice behind a variable: «whether depot i is open» for «1 if depot i is open, 0 otherwise», else «the ...»."""
+    found = re.fullmatch(r"1 if (.+), 0 (?:otherwise|if .+)", meaning)
+    return f"whether {found[1]}" if found else the(meaning)
 
 
 def with_articles(text: str, nouns: Iterable[str]) -> str:

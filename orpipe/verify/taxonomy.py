@@ -75,12 +75,12 @@ class Ending:
 
 
 # Libraries that programs may well import and that need not be installed here: their absence is ours.
-ELSEWHERE = frozenset("""
+ELSEWHERE = frozenset(re.findall(r"\S+", """
     pyscipopt xpress cplex docplex mosek mip cvxpy cvxopt linopy gurobipy coptpy mindoptpy pyoptinterface gekko casadi
     amplpy pyomo pulp ortools highspy scipy numpy pandas matplotlib seaborn plotly networkx sklearn sympy statsmodels
     tabulate prettytable openpyxl xlrd pyarrow geopy requests deap pymoo pygad pyswarm simpy numba torch tensorflow
     jax swiglpk cylp glpk qpsolvers osqp ecos scs clarabel picos gurobipy_pandas optlang minizinc z3 pysat tqdm
-""".split())
+"""))
 _LICENSED = {"gurobipy", "coptpy", "xpress", "cplex", "mosek", "docplex", "mindoptpy"}
 _LICENCE = re.compile(r"licen[cs]e|size[- ]limit|exceed\w* .{0,40}(?:limit|size)|promotional version", re.IGNORECASE)
 _DENIED = re.compile(r"operation not permitted|permission denied|function not implemented", re.IGNORECASE)
@@ -132,10 +132,9 @@ def _stop(run: Run) -> Ending:
 def _exception(run: Run, library: str, files: Collection[str]) -> Ending:
     name, message = run.exception, run.message
     text = f"{name}: {_short(message)}" if message else name
-    if name in ("ModuleNotFoundError", "ImportError") and (found := _MODULE.search(message)):
-        if found[1].partition(".")[0] in ELSEWHERE:
-            reason = f"'{found[1]}' is not installed here; install it and judge again"
-            return Ending("ours", Failure.LIBRARY, reason, name)
+    module = _MODULE.search(message) if name in ("ModuleNotFoundError", "ImportError") else None
+    if module is not None and module[1].partition(".")[0] in ELSEWHERE:
+        return Ending("ours", Failure.LIBRARY, f"'{module[1]}' is not installed here; install it and judge again", name)
     if library in _LICENSED and _LICENCE.search(message):
         return Ending("ours", Failure.LICENCE, f"licence of {library}: {_short(message)}", name)
     if name == "PermissionError" or (name in ("OSError", "BlockingIOError") and _DENIED.search(message)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ Place = Mapping[str, int]  # index letter -> position
 
 
 class Undefined(Exception):
-    """The data give no meaning: a subscript out of its set or domain, a division by zero, a row without variables."""
+    """The data give no meaning: a subscript out of its set or domain, a division by zero, a number beyond floats, a row without
+    variables."""
 
 
 @dataclass
@@ -56,6 +58,10 @@ class Brute:
         self.cost, self.offset = total.coef, total.const
         self.rows = {r.name + self.suffix(r.forall, p): self.row(r, p)
                      for r in model.rows for p in self.places({}, r.forall, r.where)}
+        numbers = [*self.cost.values(), *(v for r in self.rows.values() for v in (r.side, *r.coef.values())),
+                   *(b for pair in self.bounds.values() for b in pair if b is not None)]
+        if any(abs(v) > sys.float_info.max for v in numbers):
+            raise Undefined
 
     def suffix(self, indices: tuple[n.Index, ...], p: Place) -> str:
         return "[" + ",".join(str(self.labels[k.set][p[k.name]]) for k in indices) + "]" if indices else ""

@@ -73,7 +73,7 @@ BREACHES: dict[str, tuple[Callable[[Host], object], str]] = {
         lambda h: h.add(h.x[h.i, h.t] >= h.x[h.i, h.t + 1], h.i, h.t, h.k, where=h.i != h.k),
         "row row: condition i != k compares elements of different sets"),
     "membership in a plain set": (
-        lambda h: h.add(h.y[h.i] <= 1, h.i, where=h.K[h.i]), "row row: condition (i) in K: 'K' is not a tuple set"),
+        lambda h: h.add(h.y[h.i] <= 1, h.i, where=h.K[h.i]), "row row: condition i in K: 'K' is not a tuple set"),
     "membership of too few": (
         lambda h: h.add(h.y[h.i] <= 1, h.i, where=h.m.tuples("A", h.i, h.k, noun="arc")[h.i]), "row row: A takes 2 indices, not 1"),
     "bound twice": (

@@ -131,6 +131,16 @@ def test_data_that_divide_by_zero() -> None:
         ground(m.build(), {"p": 0})
 
 
+def test_numbers_out_of_the_range_of_floats_are_an_error() -> None:
+    for data in ({"p": 1e-310, "q": 1}, {"p": 1, "q": 10**400}):
+        m = Builder("range")
+        p, q, x = m.param("p", meaning="p"), m.param("q", meaning="q"), m.var("x", meaning="x")
+        m.minimize(cost=(q * x, "cost"))
+        m.require("row", x / p >= 1, because="row")
+        with pytest.raises(DataError, match="model 'range': the data give a number beyond the range of floats; check their units"):
+            ground(m.build(), data)
+
+
 def test_numbers_beyond_floats_stay_exact() -> None:
     m = Builder("huge")
     I = m.set("I", "item")

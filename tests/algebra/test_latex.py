@@ -52,7 +52,7 @@ def test_one_of_each_construct() -> None:
     tex = model_tex(everything())
     for piece in (r"\forall\, (i,j) \in A,\ i \ne j", r"(i,j) \notin A", r"b_{i} + 1 \le k", r"y_{i} \le k && \forall\, i \in N",
                   r"z_{t} \ge k,\ z_{t} \in \mathbb{Z}", r"v_{d} \in \{0,1\}", r"0 \le x_{i,j} \le 2 \, c_{i,j} + 1",
-                  r"t = \mathrm{first}", r"\sum_{(i) \in S} \frac{q_{i}}{k}"):
+                  r"t = \mathrm{first}", r"\sum_{i \in S} \frac{q_{i}}{k}"):
         assert piece in tex
     check(everything(), tex)
 

@@ -152,6 +152,7 @@ def test_one_of_each_construct() -> None:
     model = everything()
     text = model_text(model)
     assert rename_like(parse_model(text), model) == model
+    assert parse_model(text.replace(" i in S", " (i) in S").replace("{i in S", "{(i) in S")) == parse_model(text)
     for line in (
         "  W: weeks, numbered, cyclic", "  A subset of N x N: arcs", "  S subset of N: sources",
         "  P = {(i,j) in A : i != j}: ordered pairs", "  c[(i,j) in A] > 0: cost", "  b[i in N] integer: balance",
@@ -162,8 +163,8 @@ def test_one_of_each_construct() -> None:
         "  start[t]: z[t] >= 1/3  for all t in T : t = first",
         "  order[i,j]: y[i] - y[j] + |N|*x[i,j] <= |N| - 1  for all (i,j) in A : i != j",
         "  absent[i,j]: y[i] <= u  for all i in N, j in N : (i,j) not in A",
-        "  where[i]: y[i] <= k*u  for all i in N : b[i] + 1 <= k, (i) in S",
-        "  supply: sum{(i) in S} q[i]/k <= u",
+        "  where[i]: y[i] <= k*u  for all i in N : b[i] + 1 <= k, i in S",
+        "  supply: sum{i in S} q[i]/k <= u",
     ):
         assert line in text.splitlines()
 

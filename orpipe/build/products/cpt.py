@@ -23,13 +23,12 @@ DOC_TYPES = ("worked-example", "modelling-rationale", "code-walkthrough")
 @product("cpt")
 def cpt(case: Case, order: Order) -> Product:
     kind = DOC_TYPES[order.variant % len(DOC_TYPES)]
-    asked = ask(case.instance, order, kinds=("json",))
+    asked = ask(case.instance, order)
     style = STYLES[order.variant // 3 % 2] if kind == "worked-example" else "script"
-    source = "json" if asked.files else "inline"
-    program = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
+    program = emit(case.model, case.instance.data, order.dialect, source=asked.source, style=style).rstrip()
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
-        "parts": emit_parts(case.model, case.instance.data, order.dialect, source=source),
+        "parts": emit_parts(case.model, case.instance.data, order.dialect, source=asked.source),
         "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),
         "title": case.instance.family.heading(), "scenario": case.instance.scenario.id.replace("-", " ").replace("_", " "),
         "summary": case.instance.family.summary(), "source": case.instance.family.source(),

@@ -104,8 +104,8 @@ def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], fil
 
 
 def faulty_program(case: Case, order: Order) -> Product:
-    asked = ask(case.instance, order, kinds=("json",))
-    source, style = ("json" if asked.files else "inline"), STYLES[order.variant // 2 % 2]
+    asked = ask(case.instance, order)
+    source, style = asked.source, STYLES[order.variant // 2 % 2]
     for fault in faulty(case, order):
         try:
             wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style).rstrip()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from orpipe.build.case import Case, Product, describe, file_blocks, say
+from orpipe.build.case import Case, Product, attached, describe, file_blocks, file_kind, say
 from orpipe.build.plan import Order
 from orpipe.build.products import product
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
-from orpipe.render.files import data_json, schema_text
+from orpipe.render.files import schema_text
 from orpipe.render.tables import tables_text
 
 STYLES = ("script", "function")
@@ -20,14 +20,15 @@ def implement(case: Case, order: Order) -> Product:
     subtask = SUBTASKS[order.variant // 2 % 2]
     files: dict[str, str] = {}
     if order.interface == "files":
-        files = {"data.json": data_json(instance.linear, instance.data)}
-        data = schema_text(instance.linear, instance.data, "json")
+        kind = file_kind(order)
+        files = attached(instance, kind)
+        data = schema_text(instance.linear, instance.data, kind)  # type: ignore[arg-type]
     elif order.interface == "tables":
         data = tables_text(instance.linear, instance.data)
     else:
         data = plain_data(case)
     style = STYLES[order.variant % 2]
-    program = emit(instance.linear, instance.data, order.dialect, source="json" if files else "inline", style=style).rstrip()
+    program = emit(instance.linear, instance.data, order.dialect, source=file_kind(order) if files else "inline", style=style).rstrip()
     prompt = say("sft/implement", "ask", order.variant // 4, data=data, files=file_blocks(files), form=subtask,
                  library=dialects()[order.dialect].title, **describe(case))
     answer = say("sft/implement", "answer", order.variant // 3, program=program, library=dialects()[order.dialect].title,

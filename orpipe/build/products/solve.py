@@ -14,9 +14,9 @@ from orpipe.render.emit import emit
 @product("solve")
 def solve(case: Case, order: Order) -> Product:
     instance = case.instance
-    asked = ask(instance, order, kinds=("json",))
+    asked = ask(instance, order)
     style = STYLES[order.variant % 2]
-    program = emit(instance.linear, instance.data, order.dialect, source="json" if asked.files else "inline", style=style).rstrip()
+    program = emit(instance.linear, instance.data, order.dialect, source=asked.source, style=style).rstrip()
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
         "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),

@@ -39,7 +39,7 @@ class PortfolioCardinality(Family):
         I, S = m.set("I", "asset"), m.set("S", "scenario")
         i, s = I.index("i"), S.index("s")
         g = m.param("g", i, name="expected_return", meaning="expected yearly gain per {unit_money} put into the {I}")
-        e = m.param("e", i, s, name="deviation", sign="any", meaning="deviation from the expected gain per {unit_money}, by {I} and {S}")
+        e = m.param("e", i, s, name="deviation", sign="any", meaning="deviation from the expected gain per {unit_money} of the {I} in the {S}")
         l = m.param("l", i, name="minimum_lot", unit="money", meaning="least amount if the {I} is held at all")
         h = m.param("h", i, name="maximum_lot", unit="money", meaning="most that may be put into the {I}")
         B = m.param("B", name="budget", unit="money", meaning="money available")

@@ -40,7 +40,7 @@ class JobShop(Family):
     def model(self, m: Builder, formulation: str) -> None:
         J, M = m.set("J", "job"), m.set("M", "machine")
         i, j, k, l = J.index("i"), J.index("j"), M.index("k"), M.index("l")
-        D = m.tuples("D", i, j, k, noun="pair of jobs on a machine", plural="pairs of jobs on a machine", name="pairs", where=i < j)
+        D = m.tuples("D", i, j, k, noun="pair of {J_s} on a {M}", plural="pairs of {J_s} on each {M}", name="pairs", where=i < j)
         p = m.param("p", j, k, name="duration", unit="minute", meaning="time that the {J} needs on the {M}")
         r = m.param("r", j, k, name="step", unit="1", sign="positive", integer=True, meaning="place of the {M} on the route of the {J}")
         H = m.param("H", name="shift_length", unit="minute", meaning="length of the shift")

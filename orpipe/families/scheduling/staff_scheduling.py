@@ -46,7 +46,7 @@ class StaffScheduling(Family):
         g, d = G.index("g"), D.index("d")
         r = m.param("r", g, d, name="needed", unit="worker", integer=True,
                     meaning="{workers} needed by each {G} on each {D}")
-        c = m.param("c", g, d, name="wage", unit="money/worker", meaning="weekly wage by {G} and first working {D}")
+        c = m.param("c", g, d, name="wage", unit="money/worker", meaning="weekly wage of one {worker} of the {G} who begins on the {D}")
         n = m.param("n", g, name="permanent", unit="worker", integer=True, meaning="permanent {workers} of the {G}")
         limit = m.param("m", d, name="start_limit", unit="worker", integer=True,
                         meaning="most {workers} who can begin on the {D}")

@@ -197,14 +197,7 @@ class Recorder:
         """Around a solve: reads the model unless a solve of an outer library is already under way."""
         if self._depth == 0 and self.sink is not None:
             self.n_solves += 1
-            try:
-                self.sink(b"C", read().encode())
-            except Unsupported as error:
-                self.sink(b"U", str(error).encode())
-            except MemoryError:
-                raise
-            except Exception as error:  # the program goes on: that its model cannot be read is not its fault
-                self.sink(b"U", f"{library}: reading the model failed ({type(error).__name__}: {error})".encode())
+            _report(self.sink, library, read)
         # Not per thread: HiGHS may be run by a helper thread of the outer library's solve.
         self._depth += 1
         self.under_way = self.under_way or library
@@ -214,6 +207,22 @@ class Recorder:
             self._depth -= 1
             if self._depth == 0:
                 self.under_way = ""
+
+    def writing(self, library: str, read: Callable[[], Captured]) -> None:
+        """At a model's way to a file: it counts as long as nothing is solved."""
+        if self._depth == 0 and self.n_solves == 0 and self.sink is not None:
+            _report(self.sink, library, read)
+
+
+def _report(sink: Callable[[bytes, bytes], None], library: str, read: Callable[[], Captured]) -> None:
+    try:
+        sink(b"C", read().encode())
+    except Unsupported as error:
+        sink(b"U", str(error).encode())
+    except MemoryError:
+        raise
+    except Exception as error:  # the program goes on: that its model cannot be read is not its fault
+        sink(b"U", f"{library}: reading the model failed ({type(error).__name__}: {error})".encode())
 
 
 RECORDER = Recorder()
@@ -231,6 +240,20 @@ def recorded(owner: Any, method: str, library: str, read: Callable[..., Captured
             if before is not None:
                 before(*args, **kwargs)
             return original(*args, **kwargs)
+
+    setattr(owner, method, entry)
+
+
+def written(owner: Any, method: str, library: str, read: Callable[..., Captured],
+            counts: Callable[..., bool] = lambda *_, **__: True) -> None:
+    """Patch owner.method(subject, ...), which writes a model: read(subject) is recorded where counts(subject, ...)."""
+    original = getattr(owner, method)
+
+    @functools.wraps(original)
+    def entry(subject: Any, *args: Any, **kwargs: Any) -> Any:
+        if counts(subject, *args, **kwargs):
+            RECORDER.writing(library, lambda: read(subject))
+        return original(subject, *args, **kwargs)
 
     setattr(owner, method, entry)
 

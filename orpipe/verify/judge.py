@@ -1,0 +1,350 @@
+"""The judge: what a model wrote goes in, a verdict with its reasons comes out.
+
+    with Judge(workers=2) as judge:
+        row = judge.judge(text, truth=197, data={"data.json": "..."})
+        for row in judge.judge_many(answers):
+            ...
+
+extract -> sandbox -> captured model -> our own solve -> verdict.  May be called from any thread, and from a process forked
+later; judging never raises, and what goes wrong on our side is UNDECIDED.  Given the same answers, the verdicts are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import metadata
+from typing import Any, Literal
+
+from orpipe import __version__
+from orpipe.errors import EnvironmentError_, UsageError
+from orpipe.verify.answers import Answer, files
+from orpipe.verify.extract import Extracted, extract
+from orpipe.verify.isolation import WHAT, available_layers
+from orpipe.verify.sandbox import Job, Limits, Pool, Run
+from orpipe.verify.solving import Solvers
+from orpipe.verify.taxonomy import Ending, Failure, read_ending
+from orpipe.verify.truth import Truth
+from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
+
+FULL = frozenset(WHAT) - {"user"}  # a user namespace only stands in for root's powers
+_DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
+_RETRIES = 2
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One judged answer, as it is written to a verdict file (`record`).
+
+    status, objective: of the captured model, by our own solve; "" and None if there is none.  truth: the label as
+    understood.  extraction: where the code was found.  solves: how often the program solved or wrote a model; the last
+    state was judged.  seconds: in all; run_seconds in the sandbox, solve_seconds in our solve.  isolation: "full", "without
+    ..." or "" (nothing was run).  rules: right or wrong under published rules; empty where undecided.
+    """
+
+    index: int | str
+    sample: int
+    verdict: Verdict
+    reason: str
+    failure: Failure = Failure.NONE
+    exception: str = ""
+    objective: float | None = None
+    status: str = ""
+    label: Any = None
+    truth: str = ""
+    library: str = ""
+    interface: str = ""
+    n_vars: int | None = None
+    n_int: int | None = None
+    n_rows: int | None = None
+    extraction: str = ""
+    solves: int = 0
+    method: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, bool] = field(default_factory=dict)
+    tolerance: str = ""
+    seconds: float = 0.0
+    run_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    isolation: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    benchmark: str = ""
+    family: str = ""
+    level: str = ""
+    position: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict.passed
+
+    def record(self) -> dict[str, Any]:
+        """JSON-ready, in the order above; durations to the millisecond, infinities as text."""
+        found = asdict(self)
+        for name in ("seconds", "run_seconds", "solve_seconds"):
+            found[name] = round(found[name], 4)
+        if found["objective"] is not None and not math.isfinite(found["objective"]):
+            found["objective"] = str(found["objective"])
+        return found
+
+    def line(self) -> str:
+        return json.dumps(self.record(), ensure_ascii=True, allow_nan=False) + "\n"
+
+
+class Judge:
+    """Judges answers, at most `workers` at a time.
+
+    timeout: seconds (wall clock) a program may run; solve_timeout: seconds of our own solve, each solver.  tolerance,
+    strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
+    what the machine has and names it in every row.  pool: an own sandbox.Pool, left open when the judge is closed.
+    """
+
+    def __init__(
+        self, workers: int = 1, *, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
+        isolation: Literal["best", "full"] = "best", solve_timeout: float | None = None, limits: Limits | None = None,
+        pool: Pool | None = None,
+    ) -> None:
+        if workers < 1:
+            raise UsageError(f"a judge needs at least one worker, not {workers}")
+        for name, value in (("timeout", timeout), ("solve timeout", timeout if solve_timeout is None else solve_timeout)):
+            if not value > 0:
+                raise UsageError(f"the {name} is in seconds and positive, not {value:g}")
+        if isolation not in ("best", "full"):
+            raise UsageError(f"isolation is 'best' or 'full', not '{isolation}'")
+        self.workers, self.isolation, self.policy = workers, isolation, Policy(tolerance, strict)
+        self.limits = replace(limits or Limits(), seconds=timeout)
+        self.solve_timeout = timeout if solve_timeout is None else solve_timeout
+        if isolation == "full":
+            require_full()
+        self._pool, self._given_pool = pool or Pool(workers, self.limits), pool is not None
+        self._lock = threading.Lock()
+        self._machine: _Machine | None = None
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the helpers; programs under way are undecided.  The judge may be used again afterwards."""
+        with self._lock:
+            machine, self._machine = self._machine, None
+        if machine is not None and machine.pid == os.getpid():
+            machine.close()
+        if not self._given_pool:
+            self._pool.close()
+
+    def warm(self, *libraries: str) -> None:
+        """Start helpers now rather than with the first answer."""
+        self._ready().solvers.warm()
+        self._pool.warm(*libraries)
+
+    # ---------------------------------------------------------------------------------------------------- judging
+
+    def judge(
+        self, answer_text: str | None, truth: Any = None, data: Any = None, *, reference: str = "", index: int | str = 0,
+        sample: int = 0, benchmark: str = "", family: str = "", level: str = "",
+    ) -> VerdictRow:
+        """Judge one answer.  truth: a label as benchmarks write it, or a Truth.  data: file name -> text, or the content
+        of data.json.  reference: text of a reference model (LP or MPS), used where there is no truth."""
+        return self.judge_answer(Answer(index, answer_text, truth, sample, 0, "", files(data), benchmark, family, level, reference))
+
+    def judge_answer(self, answer: Answer) -> VerdictRow:
+        return self._ready().threads.submit(self._row, answer).result()
+
+    def judge_many(self, answers: Iterable[Answer], *, ordered: bool = True, window: int | None = None) -> Iterator[VerdictRow]:
+        """Rows in the order of the answers, or as they come (ordered=False).  At most `window` answers (default: four a
+        worker) are read ahead and held; closing the iterator drops what has not begun."""
+        most = window or 4 * self.workers
+        waiting: dict[Future[VerdictRow], None] = {}
+        source = iter(answers)
+        more = True
+        try:
+            while more or waiting:
+                while more and len(waiting) < most:
+                    try:
+                        answer = next(source)
+                    except StopIteration:
+                        more = False
+                    else:
+                        waiting[self._ready().threads.submit(self._row, answer)] = None
+                if not waiting:
+                    break
+                if ordered:
+                    done = [next(iter(waiting))]
+                else:
+                    done = list(wait(waiting, return_when=FIRST_COMPLETED).done)
+                for future in done:
+                    del waiting[future]
+                    yield future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def _ready(self) -> _Machine:
+        pid = os.getpid()
+        if self._machine is not None and self._machine.pid != pid:  # forked: threads and helpers stayed in the parent
+            self._machine.solvers.forget()
+            self._lock, self._machine = threading.Lock(), None
+        with self._lock:
+            if self._machine is None:
+                self._machine = _Machine(self.workers, self.solve_timeout)
+                weakref.finalize(self, self._machine.close)
+            return self._machine
+
+    def _row(self, answer: Answer) -> VerdictRow:
+        began = time.perf_counter()
+        case = _Case(answer, self)
+        try:
+            row = case.judged()
+        except Exception as error:  # whatever it is, it is no answer's fault
+            row = case.row(Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it",
+                                     Failure.INTERNAL))
+        return replace(row, seconds=time.perf_counter() - began)
+
+
+class _Machine:
+    """What a judge needs of one process: threads that wait, processes that solve.  Holds no reference to its Judge."""
+
+    def __init__(self, workers: int, solve_timeout: float) -> None:
+        self.pid = os.getpid()
+        self.threads = ThreadPoolExecutor(workers + 2, "orpipe-judge")  # two more than run: they extract and read
+        self.solvers = Solvers(workers, solve_timeout)
+        self.references: dict[bytes, Truth] = {}
+
+    def close(self) -> None:
+        if self.pid == os.getpid():
+            self.threads.shutdown(wait=False, cancel_futures=True)
+            self.solvers.close()
+
+    def reference(self, text: str) -> Truth:
+        key = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+        found = self.references.get(key)
+        if found is None:
+            found = self.references[key] = self.solvers.reference(text)
+        return found
+
+
+@dataclass
+class _Case:
+    """One answer on its way through."""
+
+    answer: Answer
+    judge: Judge
+    truth: Truth = field(default_factory=Truth)
+    found: Extracted | None = None
+    run: Run | None = None
+    ending: Ending | None = None
+    solved: Solved | None = None
+
+    def judged(self) -> VerdictRow:
+        judge, answer = self.judge, self.answer
+        machine = judge._ready()
+        self.truth = Truth.of(answer.label)
+        if self.truth.absent and answer.reference:
+            self.truth = machine.reference(answer.reference)
+        found = self.found = extract(answer.text, answer.data, call=not judge.policy.strict)
+        if not found.code:
+            return self.row(Judgement(Verdict.ERROR, found.why, Failure.NO_CODE))
+        if found.syntax:
+            return self.row(Judgement(Verdict.ERROR, f"the program is not Python: {found.syntax}", Failure.SYNTAX))
+        run = self.run = self._run(found.code)
+        missing = FULL - set(run.layers)
+        if judge.isolation == "full" and run.layers and missing:
+            return self.row(Judgement(Verdict.UNDECIDED, f"it ran without {', '.join(sorted(missing))}", Failure.ISOLATION))
+        ending = self.ending = read_ending(run, found.library, answer.data, judge.policy.strict)
+        if ending.blame != "none" or run.captured is None:
+            verdict = Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED
+            return self.row(Judgement(verdict, ending.reason, ending.failure))
+        self.solved = machine.solvers.solve(run.captured, self.truth, judge.policy)
+        judgement = decide(self.solved, self.truth, judge.policy)
+        reason = judgement.reason
+        if run.n_solves > 1:
+            reason += f"; the last of {run.n_solves} solves was judged"
+        if ending.failure:
+            reason += f"; after its solve {ending.reason}"
+        return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
+
+    def _run(self, code: str) -> Run:
+        """In the sandbox; again where the sandbox itself failed."""
+        job = Job(code, self.answer.data, self.judge.limits)
+        try:
+            run = self.judge._pool.submit(job).result()
+        except UsageError as error:
+            return Run("sandbox", f"the data files cannot be given to the program: {error}")
+        for _ in range(_RETRIES):
+            if run.outcome != "sandbox" or "cannot be run here" in run.message:
+                break
+            run = self.judge._pool.submit(job).result()
+        return run
+
+    def row(self, judgement: Judgement) -> VerdictRow:
+        answer, run, solved = self.answer, self.run, self.solved
+        captured = run.captured if run is not None else None
+        library = (captured.library if captured is not None else "") or (self.found.library if self.found else "")
+        no_truth = self.truth.absent or not judgement.verdict.decided
+        return VerdictRow(
+            index=answer.index, sample=answer.sample, verdict=judgement.verdict, reason=judgement.reason,
+            failure=judgement.failure, exception=self.ending.exception if self.ending else "",
+            objective=solved.objective if solved else None, status=solved.status if solved else "",
+            label=_plain(answer.label), truth=str(self.truth), library=library,
+            interface=captured.interface if captured is not None else "",
+            n_vars=len(captured.columns) if captured is not None else None,
+            n_int=int(captured.integer.sum()) if captured is not None else None,
+            n_rows=len(captured.rows) if captured is not None else None,
+            extraction=self.found.how if self.found else "", solves=run.n_solves if run is not None else 0,
+            method=judgement.method, evidence=judgement.evidence,
+            rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
+            tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
+            solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
+            benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,
+        )
+
+
+def _plain(label: Any) -> Any:
+    """A label as JSON can hold it."""
+    if isinstance(label, Truth):
+        label = label.raw
+    try:
+        return json.loads(json.dumps(label, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return str(label)
+
+
+def _isolation(run: Run | None) -> str:
+    if run is None or not run.layers:
+        return ""
+    missing = sorted(FULL - set(run.layers))
+    return f"without {', '.join(missing)}" if missing else "full"
+
+
+def require_full() -> None:
+    """EnvironmentError_ if this machine lacks a layer of isolation."""
+    lacking = [layer for layer in available_layers() if layer.name in FULL and not layer.available]
+    if lacking:
+        what = "; ".join(f"{layer.name} ({layer.reason})" for layer in lacking)
+        raise EnvironmentError_(f"full isolation is not to be had here: {what}; see 'orpipe doctor', or leave out --require-isolation")
+
+
+@cache
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+@cache
+def _versions(library: str) -> Mapping[str, str]:
+    found = {"orpipe": __version__, "highspy": _version("highspy"), "ortools": _version("ortools")}
+    own = _version(_DISTRIBUTIONS.get(library, library)) if library else ""
+    return {**found, library: own} if own else found

@@ -1,0 +1,179 @@
+"""Our own solve of a captured model, and what would explain a wrong optimum.
+
+One solver is asked first.  Where it agrees with the label, solver and label are two witnesses and that settles it; where
+it does not, or stands too close to the tolerance, or its point does not bear rounding, orpipe.solve.label decides: two
+solver families and exact arithmetic.  So every WRONG_OPTIMUM rests on two families, and a doubt is UNDECIDED.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from orpipe.errors import OrpipeError, Unsupported
+from orpipe.problem import Problem
+from orpipe.solve import POLICY, Label, Outcome, Refusal, Result, label, settle, solver
+from orpipe.verify.taxonomy import Failure
+from orpipe.verify.truth import Truth
+from orpipe.verify.verdict import Policy, Solved, agreement
+
+_INFINITE = 1e20  # every library reads a bound of this size as none
+_FEASIBLE = 1e-6  # violation of a row or bound, relative to max(1, its side)
+_HINT_SECONDS = 2.0
+_FAILURES: Mapping[str, Failure] = {
+    "limit": Failure.LIMIT, "disagreement": Failure.DISAGREEMENT, "inexact point": Failure.INEXACT,
+    "undecided": Failure.LIMIT, "unsupported": Failure.UNSUPPORTED, "error": Failure.INTERNAL,
+}
+
+
+def resolve(problem: Problem, truth: Truth, policy: Policy, seconds: float = 20.0) -> Solved:
+    """Status and objective of `problem`, as sure as the verdict on it needs.  seconds: time limit of each solve."""
+    began = time.perf_counter()
+    problem = without_giants(problem)
+    found = _first(problem, truth, policy, seconds)
+    if found is None:
+        found = _proved(problem, policy, seconds)
+        if found.status:
+            found = replace(found, hint=_hint(problem, found, truth, policy, min(_HINT_SECONDS, seconds)))
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+def without_giants(problem: Problem) -> Problem:
+    """Sides and bounds of 1e20 and more, on the side where they say nothing, as infinite."""
+    low, high = np.asarray([-_INFINITE]), np.asarray([_INFINITE])
+    sides: dict[str, Any] = {
+        "lower": np.where(problem.lower <= low, -np.inf, problem.lower),
+        "upper": np.where(problem.upper >= high, np.inf, problem.upper),
+        "row_lower": np.where(problem.row_lower <= low, -np.inf, problem.row_lower),
+        "row_upper": np.where(problem.row_upper >= high, np.inf, problem.row_upper),
+    }
+    if all(np.array_equal(values, getattr(problem, name)) for name, values in sides.items()):
+        return problem
+    return replace(problem, **sides)
+
+
+def reference(problem: Problem, seconds: float = 20.0) -> Truth:
+    """The truth that a reference model stands for; without value, and with a note, where it cannot be proved."""
+    found = label(without_giants(problem), time_limit=seconds)
+    if isinstance(found, Refusal):
+        return Truth(note=f"the reference model could not be solved for certain ({found.reason})")
+    if found.status != "optimal" or found.objective is None:
+        return replace(Truth.status(found.status), maximize=problem.maximize)
+    return Truth.optimum(found.objective, problem.maximize, float(problem.offset))
+
+
+# ------------------------------------------------------------------------------------------------------------- solves
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A reported point with its integers rounded: does it stand, and what is it worth."""
+
+    stands: bool
+    objective: float
+    size: float
+
+
+def _point(problem: Problem, point: np.ndarray | None, claimed: float | None, policy: Policy) -> _Point:
+    if point is None or claimed is None or not np.isfinite(point).all():
+        return _Point(False, 0.0, 1.0)
+    x = np.where(problem.integer, np.rint(point), point)
+    terms = problem.cost * x
+    objective, size = float(terms.sum() + problem.offset), float(np.abs(terms).sum() + abs(problem.offset))
+    near = bool((np.abs(x - point) <= _FEASIBLE).all()) and policy.close(objective, claimed, size)
+    activity = problem.matrix @ x if problem.n_rows else np.zeros(0)
+    sides = ((x, problem.lower, problem.upper), (activity, problem.row_lower, problem.row_upper))
+    return _Point(near and all(_within(*s) for s in sides), objective, size)
+
+
+def _within(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
+    with np.errstate(invalid="ignore"):
+        under = (low - value) > _FEASIBLE * np.maximum(1.0, np.abs(low))
+        over = (value - high) > _FEASIBLE * np.maximum(1.0, np.abs(high))
+    return not bool((under & np.isfinite(low)).any() or (over & np.isfinite(high)).any())
+
+
+def _solve(problem: Problem, seconds: float) -> Result | None:
+    """The policy's first solver; None if it cannot take the problem."""
+    try:
+        return settle(solver(POLICY[problem.kind][0]), problem, seconds)
+    except Unsupported:
+        return None
+
+
+def _first(problem: Problem, truth: Truth, policy: Policy, seconds: float) -> Solved | None:
+    """One solver's answer, where nothing more is needed."""
+    result = _solve(problem, seconds)
+    if result is None or result.outcome.limited:
+        return None if result is None else Solved(
+            "", problem.maximize, failure=Failure.LIMIT, solvers=(str(result),),
+            detail=f"our solve found no proof within {seconds:g} s ({result})")
+    if not result.outcome.proof:
+        return None
+    common: dict[str, Any] = {"maximize": problem.maximize, "offset": float(problem.offset), "solvers": (_named(result),)}
+    checked = "one solver" if truth.absent else "label"
+    if result.outcome is not Outcome.OPTIMAL:
+        agrees = str(result.outcome) in truth.statuses or truth.absent
+        return Solved(str(result.outcome), checked=checked, **common) if agrees else None
+    point = _point(problem, result.point, result.objective, policy)
+    if not point.stands:
+        return None
+    sure = replace(policy, tolerance=policy.tolerance / 2)
+    if truth.absent or agreement(point.objective, problem.maximize, point.size, truth, sure):
+        return Solved("optimal", objective=point.objective, size=point.size, checked=checked, **common)
+    return None
+
+
+def _proved(problem: Problem, policy: Policy, seconds: float) -> Solved:
+    """Two families and exact arithmetic."""
+    try:
+        found = label(problem, time_limit=seconds)
+    except OrpipeError as error:
+        found = Refusal("error", str(error), ())
+    names = tuple(dict.fromkeys(map(_named, found.results)))
+    if isinstance(found, Refusal):
+        return Solved("", problem.maximize, failure=_FAILURES[found.reason], solvers=names,
+                      detail=f"our solvers do not settle the model ({found.reason}): {found.detail}")
+    size = 1.0
+    if found.point is not None and found.status == "optimal":
+        size = float(np.abs(problem.cost * np.array([float(v) for v in found.point])).sum() + abs(problem.offset))
+    checked = "exact" if isinstance(found, Label) and found.proof == "exact" else "two families"
+    return Solved(found.status, problem.maximize, found.objective, float(problem.offset), size, checked, names)
+
+
+def _named(result: Result) -> str:
+    return f"{result.solver} {result.version}"
+
+
+# ------------------------------------------------------------------------------------------------------- explanations
+
+
+def _hint(problem: Problem, found: Solved, truth: Truth, policy: Policy, seconds: float) -> Failure:
+    """What turns the model's optimum into the label: a constant, the other sense, other integrality; NONE otherwise."""
+    if not truth.values:
+        return Failure.NONE
+    if found.objective is not None:
+        if agreement(found.objective, problem.maximize, found.size, truth, policy):
+            return Failure.NONE
+        constants = {-found.offset, (truth.offset or 0.0) - found.offset} - {0.0}
+        if any(agreement(found.objective + c, problem.maximize, found.size, truth, policy) for c in constants):
+            return Failure.CONSTANT
+    integer = problem.integer
+    variants = [(Failure.SENSE, replace(problem, maximize=not problem.maximize))]
+    if integer.any():
+        variants.append((Failure.INTEGRALITY, replace(problem, integer=np.zeros_like(integer))))
+    if not integer.all():
+        variants.append((Failure.INTEGRALITY, replace(problem, integer=np.ones_like(integer))))
+    for failure, variant in variants:
+        result = _solve(variant, seconds)
+        if result is None or result.outcome is not Outcome.OPTIMAL:
+            continue
+        point = _point(variant, result.point, result.objective, policy)
+        wanted = replace(truth, maximize=variant.maximize) if failure is Failure.SENSE else truth  # no mirror on top
+        if point.stands and agreement(point.objective, variant.maximize, point.size, wanted, policy):
+            return failure
+    return Failure.NONE
