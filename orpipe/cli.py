@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orpipe import __version__, console
+from orpipe.commands.verify import EPILOG as VERIFY_EPILOG
+from orpipe.commands.verify import verify
 from orpipe.console import bars, put, put_json, put_table, say
 from orpipe.errors import EnvironmentError_, NotFound, OrpipeError, UsageError
 
@@ -174,7 +176,7 @@ def list_families(name: Annotated[str | None, typer.Argument(help="One family.")
     from orpipe.families import families
     from orpipe.scenarios import scenarios
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for f in [families[name]] if name else list(families):
         problems = [_first(f, level).problem for level in range(1, len(f.levels) + 1)]
         sizes = [{"level": k + 1, "variables": p.n_vars, "constraints": p.n_rows, **f.levels[k]} for k, p in enumerate(problems)]
@@ -304,6 +306,9 @@ def doctor(as_json: JsonFlag = False) -> None:
         put_table(["area", "name", "state", "detail", "remedy"], [[f.area, f.name, f.state, f.detail, f.remedy] for f in findings])
     if missing := essential_missing(findings):
         raise EnvironmentError_(f"missing {', '.join(f.name for f in missing)}; see the remedies above")
+
+
+app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
 
 
 if __name__ == "__main__":

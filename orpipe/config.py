@@ -115,4 +115,4 @@ def _told(error: ValidationError) -> UsageError | NotFound:
     message = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list such as [a, b]")
     if not field:
         return UsageError(f"recipe: {message}")
-    return UsageError(f"recipe setting '{field}': {message} (given {str(first['input'])!r:.60})")
+    return UsageError(f"recipe setting '{field}': {message} (given {first['input']!r:.60})")

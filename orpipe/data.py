@@ -148,11 +148,10 @@ class _Param:
                 bad = bad & self.inside.ravel()
             if bad.any():
                 self.blame(bad, values, f"must be {p.sign}")
-        if p.integer and values.den != 1:
-            bad = values.num % values.den != 0
-            if bad.any():
-                self.blame(bad, values, "must be a whole number")
+        if p.integer:
             values = values.reduced()
+            if values.den != 1:
+                self.blame(np.array([v.denominator != 1 for v in values.fractions()]), values, "must be a whole number")
         return Exact(values.num.reshape(shape), values.den)
 
     def blame(self, bad: np.ndarray, values: Exact, rule: str) -> None:

@@ -141,6 +141,8 @@ class Exact:
             return Exact(self.num, 1 if not self.num.size else self.den)
         flat = self.num.ravel()
         common = int(np.gcd.reduce(flat)) if flat.dtype != object else math.gcd(*(int(v) for v in flat))
+        if common == 0:
+            return Exact(self.num, 1)
         divisor = math.gcd(self.den, common)
         return self if divisor == 1 else Exact(_shrink(_array(self.num // divisor)), self.den // divisor)
 

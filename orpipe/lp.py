@@ -18,9 +18,9 @@ from orpipe.problem import Problem
 
 _SECTION = re.compile(
     r"^\s*(?:(?P<min>min(?:imi[sz]e|imum)?)|(?P<max>max(?:imi[sz]e|imum)?)|(?P<rows>subject\s+to|such\s+that|s\.t\.|st\.?)"
-    r"|(?P<bounds>bounds?)|(?P<general>generals?|gen|integers?|int)|(?P<binary>binar(?:y|ies)|bin)"
     r"|(?P<other>semi-continuous|semis?|sos[12]?|pwlobj|general\s+constraints?|gencons?|lazy\s+constraints?|user\s+cuts?|scenario)"
-    r"|(?P<end>end))(?=\s|$)", re.IGNORECASE)
+    r"|(?P<bounds>bounds?)|(?P<general>generals?|gen|integers?|int)|(?P<binary>binar(?:y|ies)|bin)|(?P<end>end))(?=\s|$)",
+    re.IGNORECASE)
 _TOKEN = re.compile(r"""
       (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<relation><=|=<|>=|=>|<|>|=)

@@ -82,7 +82,7 @@ def test_refused_in_one_line(tree: Path, written: list[str], arguments: list[str
     before = sorted(tree.rglob("*"))
     ran = run(tree, "-m", "orpipe.testing.new_family", *arguments)
     assert ran.returncode == 2 and ran.stdout == ""
-    assert said in ran.stderr and ran.stderr.startswith("orpipe: ") and ran.stderr.count("\n") == 1
+    assert said in ran.stderr and ran.stderr.startswith("orpipe.testing.new_family: ") and ran.stderr.count("\n") == 1
     assert sorted(tree.rglob("*")) == before
 
 

@@ -11,6 +11,7 @@ A check passes, finds a fault, or is undecided (a solver's limit, a sandbox that
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import zlib
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -339,8 +340,8 @@ class _Walk:
 
     def instances(self) -> None:
         for split, row in self.rows("instances"):
-            self.checks("instances", str(row.get("id")), lambda row=row: instance_checks(row))
-            self.checks("instances", str(row.get("id")), lambda row=row, split=split: self._remember(row, split))
+            self.checks("instances", str(row.get("id")), partial(instance_checks, row))
+            self.checks("instances", str(row.get("id")), partial(self._remember, row, split))
 
     def _remember(self, row: Mapping[str, Any], split: str) -> Iterator[Check]:
         self.known[row["id"]] = Known.of(row, split)
@@ -350,7 +351,7 @@ class _Walk:
     def texts(self, config: str, pool: Pool, ahead: int) -> None:
         waiting: deque[tuple[Expected, Future[Run]]] = deque()
         for split, row in self.rows(config):
-            self.checks(config, str(row.get("id")), lambda row=row, split=split: self._text(config, row, split))
+            self.checks(config, str(row.get("id")), partial(self._text, config, row, split))
             try:
                 known = self.known[row["instance_id"]]
                 waiting.extend((e, pool.submit(Job(e.code, e.files))) for e in programs(config, row, known))
@@ -379,8 +380,9 @@ class _Walk:
         self.checks(config, expected.id, lambda: iter([Check(name, program_finding(run, expected))]))
 
 
-def audit(folder: Path, *, workers: int = 1, progress: Callable[[str], None] | None = None) -> Audit:
-    """Re-check a dataset folder; `progress` hears the config of every row.  UsageError if the folder is no dataset."""
+def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress: Callable[[str], None] | None = None) -> Audit:
+    """Re-check a dataset folder; `progress` hears the config of every row.  Programs run in `pool`, by default one of
+    `workers`.  UsageError if the folder is no dataset."""
     manifest = open_manifest(folder)
     walk = _Walk(folder, progress)
     found, hashes = walk.found, file_hashes(folder)
@@ -388,9 +390,9 @@ def audit(folder: Path, *, workers: int = 1, progress: Callable[[str], None] | N
         what = "is missing" if name not in hashes else "is not in the manifest" if name not in manifest.sha256 else "differs from the manifest"
         found.note("files", name, "file hash", None if manifest.sha256.get(name) == hashes.get(name) else what)
     walk.instances()
-    with Pool(workers=workers, limits=_PATIENCE) as pool:
+    with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
         for config in ("sft", "cpt"):
-            walk.texts(config, pool, ahead=8 * workers)
+            walk.texts(config, running, ahead=8 * running.workers)
     for _ in walk.rows("rejected"):
         pass
     for config in CONFIGS:

@@ -91,8 +91,11 @@ class Case:
         return counted(approximate(value), self.unit, self.instance.scenario)
 
     def worth_exactly(self, value: Fraction) -> str:
-        """The same, with the fraction behind it when there is no finite decimal of reasonable length."""
-        return self.worth(value) + ("" if approximate(value) == exact_text(value) else f" (exactly {value.numerator}/{value.denominator})")
+        """The same, with the fraction behind it where there is no finite decimal, or a remark that it is rounded where that is long."""
+        if approximate(value) == exact_text(value):
+            return self.worth(value)
+        fraction_text = f"{value.numerator}/{value.denominator}"
+        return f"{self.worth(value)} ({f'exactly {fraction_text}' if len(fraction_text) <= 16 else 'rounded'})"
 
     @cached_property
     def _best(self) -> Fraction:
@@ -215,10 +218,10 @@ def describe(case: Case) -> dict[str, Any]:
         "latex": model_tex(model).rstrip(),
         "sets": [{"text": set_text(s, same), "symbol": s.symbol, "plural": s.plural, "tex": set_tex(s), "note": _order(s)} for s in model.sets],
         "params": [{"text": param_text(p, same, same), "head": signature(p.symbol, p.indices, p.domain), "meaning": p.meaning,
-                    "unit": p.unit, "name": p.name, "tex": _head_tex(p)} for p in model.params],
+                    "unit": _unit(p.unit), "name": p.name, "tex": _head_tex(p), "symbol": p.symbol, "the": the(p.meaning)} for p in model.params],
         "variables": [{"text": var_text(v, same, same), "head": signature(v.symbol, v.indices, v.domain), "meaning": v.meaning,
-                       "unit": v.unit, "kind": v.kind, "auxiliary": v.auxiliary, "name": v.name, "tex": _head_tex(v),
-                       "choice": whether(v.meaning)} for v in model.variables],
+                       "unit": _unit(v.unit), "kind": v.kind, "auxiliary": v.auxiliary, "name": v.name, "tex": _head_tex(v),
+                       "symbol": v.symbol, "choice": whether(v.meaning), "the": _what(v.meaning)} for v in model.variables],
         "terms": [{"name": t.name, "text": expr_text(t.expr), "tex": expr_tex(t.expr), "meaning": the(t.meaning)} for t in model.objective.terms],
         "rows": [{"name": r.name, "label": row_label(r), "text": row_text(r), "because": r.because, "tex": row_tex(r)} for r in model.rows],
         "rules": rules(model.rows),
@@ -228,6 +231,15 @@ def describe(case: Case) -> dict[str, Any]:
         "objective_unit": case.unit,
         "size": size_phrase(case.instance.problem),
     }
+
+
+def _unit(unit: str) -> str:
+    return "" if unit == "1" else unit
+
+
+def _what(meaning: str) -> str:
+    """After «is»: «the amount shipped», «1 if depot i is open and 0 otherwise»."""
+    return meaning.replace(", 0 ", " and 0 ") if meaning.startswith("1 if ") else the(meaning)
 
 
 def _head_tex(d: Any) -> str:
@@ -242,15 +254,16 @@ def _order(s: SetDecl) -> str:
 
 
 def rules(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The sentences behind rows, each once, with the labels and names of the rows that it is written as."""
-    found: dict[str, dict[str, Any]] = {}
+    """The sentences behind rows, each once, with the rows that it is written as: labels, names, formulas in text and LaTeX,
+    «`swings_above[s]` and `swings_below[s]`»."""
+    found: dict[str, list[Row]] = {}
     for r in rows:
-        rule = found.setdefault(r.because, {"because": r.because, "labels": [], "names": [], "texts": [], "texs": []})
-        rule["labels"].append(row_label(r))
-        rule["names"].append(r.name)
-        rule["texts"].append(row_text(r))
-        rule["texs"].append(row_tex(r))
-    return list(found.values())
+        found.setdefault(r.because, []).append(r)
+    return [{
+        "because": because, "several": len(group) > 1, "labels": listing([f"`{row_label(r)}`" for r in group]),
+        "names": listing([f"`{r.name}`" for r in group]), "texts": listing([f"`{row_text(r)}`" for r in group]),
+        "texs": listing([f"${row_tex(r)}$" for r in group]), "words": listing(list(dict.fromkeys((r.origin or r.name).replace("_", " ") for r in group))),
+    } for because, group in found.items()]
 
 
 def size_phrase(problem: Problem) -> str:

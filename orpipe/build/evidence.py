@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product as combinations
-from typing import Any
 
 import numpy as np
 
 from orpipe.algebra.nodes import Add, has_variables
 from orpipe.build.case import Case
+from orpipe.build.infeasible import subset
 from orpipe.build.insights import in_row, row_unit
 from orpipe.build.phrases import amount, clause, counted, row_of
+from orpipe.exact import Exact
 from orpipe.problem import Problem, Violation
 from orpipe.render.words import about
-from orpipe.solve import Label
+from orpipe.solve import Label, label
 
+_NODES = 20_000
 _MOST = 6  # equations in a conflict of which both directions are tried
 
 
-def consequence(case: Case, problem: Problem, found: Label) -> str | None:
+def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty model") -> str | None:
     """What the optimal plan of a faulty model does in the right one, or what the faulty one refuses; None if nothing short
-    and exact can be said."""
+    and exact can be said.  which: how the text calls the faulty model."""
     right, best = case.instance.problem, case.label.objective_exact
     if best is None or case.label.point is None or problem.columns != right.columns:
         return None
@@ -30,24 +33,25 @@ def consequence(case: Case, problem: Problem, found: Label) -> str | None:
         j = next((j for j, d in enumerate(found.ray) if d and right.decision[j]), None)
         if j is None:
             return None
-        return f"Nothing in the faulty model keeps `{right.columns[j]}` from running off without limit, and the objective improves with it."
+        return f"Nothing in the {which} keeps `{right.columns[j]}` from running off without limit, and the objective improves with it."
     refused = next(iter(problem.violations(case.label.point)), None)
     if found.point is None or found.objective_exact is None:
-        return None if refused is None else f"It refuses even the plan that is really optimal, which breaks {_place(refused)} of the faulty model."
+        return None if refused is None else f"The {which} refuses even the plan that is really optimal: that plan breaks {_place(refused)}."
+    plan = f"The plan behind {case.worth(found.objective_exact)}"
     broken = right.violations(found.point)
     if broken:
         first = next((v for v in broken if v.rule == "row" and _is_decision(case, v.where)), broken[0])
         more = len({v.where for v in broken} - {first.where})
-        also = "" if not more else " One other rule is broken as well." if more == 1 else f" {more} more entries of the model are broken as well."
-        return f"Its plan cannot be carried out: {_breach(case, first, found.point)}.{also}"
+        also = "" if not more else " There is one further violation." if more == 1 else f" There are {more} further violations."
+        return f"{plan} cannot be carried out: {_breach(case, first, found.point)}.{also}"
     true = right.objective(found.point)
     gap = abs(true - best)
     if not gap:
-        return "Its plan happens to be an optimal one; only the reported value is wrong." if found.objective_exact != best else None
+        return f"{plan} happens to be an optimal one; only the value is wrong." if found.objective_exact != best else None
     if true == found.objective_exact:
-        why = f"; the true optimum is refused because it breaks {_place(refused)} of the faulty model" if refused is not None else ""
-        return f"Its plan is allowed but not the best: it is {case.worth(gap)} worse than the optimum{why}."
-    return f"Its plan can be carried out, but the true value of that plan is {case.worth(true)}, {case.worth(gap)} worse than the optimum."
+        why = f"; the {which} refuses the best plan, which breaks {_place(refused)} there" if refused is not None else ""
+        return f"{plan} is allowed but not the best: it is {case.worth(gap)} worse than the optimum{why}."
+    return f"{plan} can be carried out, but its true value is {case.worth(true)}, {case.worth(gap)} worse than the optimum."
 
 
 def symptom(case: Case, problem: Problem, found: Label) -> str | None:
@@ -61,7 +65,7 @@ def symptom(case: Case, problem: Problem, found: Label) -> str | None:
         if v.rule == "integer" and right.decision[right.column_index[v.where]]:
             return "its plan has fractions where only whole numbers make sense"
     better = (found.objective_exact > best) if right.maximize else (found.objective_exact < best)
-    return "that is better than anything that can be done in practice" if better else "a better plan is known"
+    return "no plan can be that good in practice" if better else "a better plan is known"
 
 
 def _is_decision(case: Case, row: str) -> bool:
@@ -90,11 +94,10 @@ def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
             return f"{what} is given the value {said}, which is not {'0 or 1' if decl.kind == 'binary' else 'a whole number'}"
         side = problem.lower_exact if v.rule == "lower" else problem.upper_exact
         bound = counted(about(Fraction(int(side.num[j]), side.den)), decl.unit, case.instance.scenario)
-        return f"{what} is {said}, where {'at least' if v.rule == 'lower' else 'at most'} {bound} is possible"
+        return f"{what} is {said}, where it must be {'at least' if v.rule == 'lower' else 'at most'} {bound}"
     i = problem.rows.index(v.where)
     row = row_of(case.model, v.where)
-    terms = row.left.terms if isinstance(row.left, Add) else (row.left,)
-    if has_variables(row.right) or not all(map(has_variables, terms)):
+    if not _plain(case, v.where):
         unit = row_unit(case, row)
         return f"`{v.where}` is violated by {counted(about(v.amount), unit, case.instance.scenario)}"
     have = _activity(problem, i, point)
@@ -102,7 +105,8 @@ def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
     due = "exactly" if low == high else "at least" if low is not None and have < low else "at most"
     limit = low if low is not None and (due == "at least" or high is None) else high
     assert limit is not None
-    return f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where {due} {_told(case, v.where, limit)} {'is allowed' if due == 'at most' else 'is required'}"
+    verb = "allowed" if due == "at most" else "required"
+    return f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where {due} {_told(case, v.where, limit)} is {verb}"
 
 
 def _told(case: Case, row: str, value: Fraction) -> str:
@@ -123,6 +127,11 @@ def _entries(problem: Problem, i: int) -> Iterator[tuple[int, Fraction]]:
 def _side(problem: Problem, i: int, which: int) -> Fraction | None:
     floats, exact = ((problem.row_lower, problem.row_lower_exact), (problem.row_upper, problem.row_upper_exact))[which]
     return Fraction(int(exact.num[i]), exact.den) if np.isfinite(floats[i]) else None
+
+
+def why_not(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+    """A conflict in numbers: by adding up its rows where that is enough, else by how far one of them is missed."""
+    return adds_up(case, problem, conflict) or falls_short(case, problem, conflict)
 
 
 def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
@@ -157,6 +166,48 @@ def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None
     return None
 
 
+def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+    """How far the other rows of a conflict keep one of them from holding: the best that row can reach while they hold."""
+    rows = [problem.rows.index(name) for name in conflict]
+    base = case.instance.problem
+    moved = [i for i in rows if base.rows == problem.rows and any(_side(base, i, s) != _side(problem, i, s) for s in (0, 1))]
+    plain = [i for i in rows if _plain(case, problem.rows[i])]
+    row = next((i for i in plain if i in moved), None)
+    row = row if row is not None else next(iter([*plain, *moved, *rows]))
+    others = subset(problem, [i for i in rows if i != row])
+    cost = [Fraction(0)] * problem.n_vars
+    for j, a in _entries(problem, row):
+        cost[j] = a
+    for which, maximize in ((0, True), (1, False)):
+        due = _side(problem, row, which)
+        if due is None:
+            continue
+        reach = label(replace(others, cost_exact=Exact.of(np.array(cost, dtype=object)), offset=Fraction(0), maximize=maximize), nodes=_NODES)
+        best = reach.objective_exact if isinstance(reach, Label) else None
+        if best is None or not (best < due if maximize else best > due):
+            continue
+        name = problem.rows[row]
+        rest = "the bounds and domains of the variables" if len(rows) == 1 else "the other constraints" if len(rows) > 2 else "the other constraint"
+        gap = _told(case, name, abs(due - best))
+        verb = "allow" if rest.endswith("s") else "allows"
+        if row in plain:
+            limit, need = ("at most", "at least") if maximize else ("at least", "at most")
+            need = "exactly" if _side(problem, row, 0) == _side(problem, row, 1) else need
+            if len(rows) == 1:
+                return f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
+            return (f"Within the bounds of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
+                    f"which has to be {need} {_told(case, name, due)}.")
+        return f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by at least {gap}."
+    return None
+
+
+def _plain(case: Case, name: str) -> bool:
+    """Variables on the left side only, and nothing but variables there."""
+    row = row_of(case.model, name)
+    terms = row.left.terms if isinstance(row.left, Add) else (row.left,)
+    return not has_variables(row.right) and all(map(has_variables, terms))
+
+
 def _bound(problem: Problem, i: int, which: int) -> Fraction:
     value = _side(problem, i, which)
     assert value is not None
@@ -187,10 +238,3 @@ def _most(problem: Problem, sign: dict[int, int]) -> Fraction | None:
         value += a * Fraction(int(exact.num[j]), exact.den)
     return value
 
-
-def told(found: Label, case: Case) -> dict[str, Any]:
-    """How a faulty outcome is spoken of: `report` «248 EUR/day» or «no feasible plan», `outcome` «an optimal value of 248 EUR/day»."""
-    if found.objective_exact is not None:
-        value = case.worth(found.objective_exact)
-        return {"report": value, "outcome": f"an optimal value of {value}", "optimal": True}
-    return {"report": found.status, "outcome": f"the status {found.status}", "optimal": False}

@@ -151,7 +151,7 @@ def tightness(case: Case, variant: int) -> str | None:
     if point is None:
         return None
     loose: list[tuple[str, Fraction]] = []
-    tight: list[tuple[str, Fraction]] = []
+    tight, slack = 0, False
     A = problem.matrix
     for i in range(problem.n_rows):
         low, high = problem.row_lower[i], problem.row_upper[i]
@@ -160,11 +160,13 @@ def tightness(case: Case, variant: int) -> str | None:
         span = slice(A.indptr[i], A.indptr[i + 1])
         activity = sum((Fraction(int(v), problem.matrix_exact.den) * point[int(j)]
                         for v, j in zip(problem.matrix_exact.num[span], A.indices[span], strict=True)), Fraction(0))
-        if not any(point[int(j)] for j in A.indices[span]) or not problem.decision[A.indices[span]].all():
-            continue  # nothing chosen enters it, or it is about helper variables
+        if not any(point[int(j)] for j in A.indices[span]):
+            continue  # nothing chosen enters it
         side = problem.row_upper_exact if np.isfinite(high) else problem.row_lower_exact
         room = abs(Fraction(int(side.num[i]), side.den) - activity)
-        (loose if room else tight).append((problem.rows[i], room))
+        tight, slack = tight + (not room), slack or bool(room)
+        if room and problem.decision[A.indices[span]].all():
+            loose.append((problem.rows[i], room))
     if loose:
         name, room = loose[variant % len(loose)]
         unit = row_unit(case, row_of(case.model, name))
@@ -175,11 +177,11 @@ def tightness(case: Case, variant: int) -> str | None:
             f"Not every limit is reached: `{name}` keeps a slack of {text}.",
             f"`{name}` is not binding; its slack is {text}.",
         )
-    if tight and len(tight) > 1:
+    if tight > 1 and not slack:
         return _one_of(
             variant, "tightness",
-            "Every inequality with a nonzero decision in it is binding in this plan.",
-            "There is no slack: each inequality that involves a nonzero decision holds with equality.",
+            "Every inequality constraint with a nonzero variable in it is binding in this plan.",
+            "There is no slack: each inequality constraint that involves a nonzero variable holds with equality.",
         )
     return None
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import jinja2
 
@@ -103,7 +104,7 @@ class _Solved:
         on = [key for key, v in self.solution.values[symbol].items() if v == 1]
         clauses = dict(zip(on, self.clauses(symbol, pattern, lambda v: v == 1), strict=True))
         trip = self._trip(symbol)
-        return listing([clauses[leg] for leg in zip(trip, trip[1:])])
+        return listing([clauses[leg] for leg in pairwise(trip)])
 
     def _trip(self, symbol: str) -> list:
         follows = {key[0]: key[1] for key, v in self.solution.values[symbol].items() if v == 1}

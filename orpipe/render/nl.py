@@ -40,6 +40,9 @@ INTERFACES: tuple[Interface, ...] = get_args(Interface)
 REGISTERS = ("memo", "textbook", "brief")
 # units that prose spells out: «3 EUR per tonne», beside the figures «16 t»
 _SPOKEN = {"t": "tonne", "hl": "hectolitre", "ML": "megalitre", "m³": "cubic metre"}
+# between clauses of a long enumeration, through all the joining of lines: a new line in the finished text
+_BREAK = "\ue000"
+_LONG = 500
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
@@ -159,7 +162,7 @@ class Teller:
             params = {p.symbol: key for p in self.model.params if self._over(p, s)}
             clauses.append(self.values(first if first and not clauses else pattern, self._letters(s, key), params))
         self.stated.add(set_symbol)
-        return listing(clauses, last, sep)
+        return enumerated(clauses, last, sep)
 
     def rows(self, symbol: str, head: str, first: str, rest: str = "", sep: str = "; ", last: str = "; ", inner: str = " and ") -> str:
         """A two-index parameter, or a tuple set, row by row: head, then `first` for the first entry and `rest` for the others;
@@ -178,7 +181,7 @@ class Teller:
             own = lines.setdefault(self.values(head, at, {}), [])
             own.append(self.values(rest if rest and own else first, at, dict.fromkeys(filled, key)))
         self.stated.update({symbol} & self.model.set_by.keys())
-        return listing([f"{h} {listing(cells, inner)}" for h, cells in lines.items()], last, sep)
+        return enumerated([f"{h} {listing(cells, inner)}" for h, cells in lines.items()], last, sep)
 
     def keys_like(self, decl: Any, key: tuple) -> dict[str, tuple]:
         """For a variable's label tuple: the label tuples of every parameter over some of its indices, by symbol."""
@@ -195,6 +198,13 @@ class Teller:
         declared = [k for d in decls for k in d.indices] + [k for r in self.model.rows for k in r.forall]
         letters = {k.name: str(key[0]) for k in declared if k.set == s.symbol}
         return letters | {s.symbol.lower(): str(key[0])}
+
+
+def enumerated(clauses: list[str], last: str, sep: str) -> str:
+    """A list in a sentence; one clause a line where it is long."""
+    if len(clauses) < 4 or sum(map(len, clauses)) < _LONG:
+        return listing(clauses, last, sep)
+    return (sep.rstrip() + _BREAK).join(clauses)
 
 
 def shared_context(instance: Instance, interface: Interface) -> tuple[dict[str, Any], Teller]:
@@ -258,4 +268,4 @@ def tidy_text(text: str) -> str:
             blocks.append("\n".join(re.sub(r"(?<=\S)[ \t]+", " ", line) for line in lines if line.strip()))
         else:
             blocks.append(re.sub(r"\s+([.,;:?])(?=\s|$)", r"\1", " ".join(" ".join(lines).split())))
-    return "\n\n".join(blocks) + "\n"
+    return re.sub(rf" *{_BREAK} *", "\n", "\n\n".join(blocks)) + "\n"

@@ -13,24 +13,22 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from orpipe import __version__
+from orpipe import __version__, console
 from orpipe.config import Recipe
 from orpipe.errors import UsageError
 from orpipe.families import families
 from orpipe.testing import measure
-from orpipe.testing.command import checkout, main
+from orpipe.testing.command import checkout
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-out, err = Console(), Console(stderr=True)
 
 TARGET = 10_000
 START, END = "<!-- bench: rewritten by `python -m orpipe.testing.bench --update-readme` -->", "<!-- /bench -->"
@@ -156,21 +154,18 @@ def bench(
     readme = checkout("README.md") if update_readme else None
     if readme is not None:
         with_block(readme.read_text(encoding="utf-8"), "")  # before minutes are spent
-    report = measured(workers, quick=quick, full=full, say=lambda text: err.print(f"bench: {text}", highlight=False))
+    report = measured(workers, quick=quick, full=full, say=lambda text: console.say(f"bench: {text}"))
     content = json.dumps(asdict(report), indent=2, ensure_ascii=False)
     if output is not None:
         output.write_text(content + "\n", encoding="utf-8")
     if readme is not None:
         readme.write_text(with_block(readme.read_text(encoding="utf-8"), readme_block(report)), encoding="utf-8")
     if as_json:
-        typer.echo(content)
+        console.put(content)
         return
     for title, header, rows in tables(report):
-        table = Table(*header, title=title, title_justify="left")
-        for row in rows:
-            table.add_row(*row)
-        out.print(table)
+        console.put_table(header, rows, title)
 
 
 if __name__ == "__main__":
-    main(app)
+    sys.exit(console.run(app, "orpipe.testing.bench"))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from orpipe import console
 from orpipe.algebra.text import model_text
 from orpipe.build.case import Case
 from orpipe.cli import app as orpipe_app
@@ -23,7 +25,7 @@ from orpipe.render.emit import emit_parts
 from orpipe.render.nl import render_problem
 from orpipe.solve import Label, label
 from orpipe.testing.bench import app as bench_app
-from orpipe.testing.command import checkout, main
+from orpipe.testing.command import checkout
 from orpipe.testing.new_family import app as new_family_app
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -34,8 +36,8 @@ _CLI_HEAD = """# Commands
 
 Made from the help texts by `python -m orpipe.testing.docs`; `tests/test_docs.py` compares.
 
-Data go to stdout, logs and progress to stderr. Exit codes: 0 ok, 1 checks failed or fewer rows than asked for, 2 misuse, 3 something
-the machine lacks. An error is one line that says the cause and the next step.
+Data go to stdout, logs and progress to stderr. Exit codes: 0 ok, 1 checks failed or fewer rows than asked for, 2 misuse, 3 something the
+machine lacks, 130 stopped. An error is one line that says the cause and the next step.
 """
 
 
@@ -53,20 +55,20 @@ def cli_text() -> str:
 def _command(command: Any, name: str) -> str:
     context = command.context_class(command, info_name=name)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    rows = [record for p in command.params if p.name != "help" and (record := p.get_help_record(context))]
+    rows = [(record[0], _cell(record[1], p.name)) for p in command.params if p.name != "help" and (record := p.get_help_record(context))]
     lines = [f"## {name}", "", f"    {usage}", "", *command.help.splitlines(), ""]
     if rows:
         lines += ["| argument or option | |", "| --- | --- |"]
-        lines += [f"| `{head}` | {_cell(text)} |" for head, text in rows] + [""]
+        lines += [f"| `{head}` | {text} |" for head, text in rows] + [""]
     if command.epilog:
         lines += [command.epilog, ""]
     return "\n".join(lines)
 
 
-def _cell(text: str) -> str:
-    """Help of one option, its default at the end in brackets."""
+def _cell(text: str, name: str) -> str:
+    """Help of one option, its default at the end in brackets; of workers not the number of cores of this machine."""
     words, _, extra = " ".join(text.split()).partition("[default: ") if "[default: " in text else (text.removesuffix("[required]"), "", "")
-    default = extra.removesuffix("]").partition(";")[0].strip("()")
+    default = "one per core" if name == "workers" else extra.removesuffix("]").partition(";")[0].strip("()")
     note = f"default {default}" if default else "required" if text.endswith("[required]") else ""
     return " ".join(f"{words} {f'({note})' if note else ''}".split()).replace("|", "\\|")
 
@@ -113,13 +115,13 @@ def docs(check: Annotated[bool, typer.Option("--check", help="Write nothing; exi
     stale = [path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if check:
-            typer.echo(f"{path.name} is out of date; run 'python -m orpipe.testing.docs'", err=True)
+            console.say(f"{path.name} is out of date; run 'python -m orpipe.testing.docs'")
         else:
             path.write_text(made()[path], encoding="utf-8")
-            typer.echo(f"wrote {path.name}")
+            console.put(f"wrote {path.name}")
     if check and stale:
         raise typer.Exit(1)
 
 
 if __name__ == "__main__":
-    main(app)
+    sys.exit(console.run(app, "orpipe.testing.docs"))

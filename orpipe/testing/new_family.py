@@ -9,6 +9,7 @@ conformance suite (orpipe.testing.family_suite); comments say what each part is 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from keyword import iskeyword, issoftkeyword
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import Annotated
 
 import typer
 
+from orpipe import console
 from orpipe.errors import UsageError
 from orpipe.families import families
-from orpipe.testing.command import checkout, main
+from orpipe.testing.command import checkout
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -76,9 +78,9 @@ def new_family(
 ) -> None:
     """Write a small, complete problem family to start from."""
     for path in write_family(name, problem_class):
-        typer.echo(f"wrote {path}")
-    typer.echo(f"try it:  .venv/bin/orpipe show {name}   and   make test ARGS='-k {name}'   (docs/adding-a-family.md)")
+        console.put(f"wrote {path}")
+    console.put(f"try it:  .venv/bin/orpipe show {name}   and   make test ARGS='-k {name}'   (docs/adding-a-family.md)")
 
 
 if __name__ == "__main__":
-    main(app)
+    sys.exit(console.run(app, "orpipe.testing.new_family"))

@@ -17,6 +17,7 @@ from typing import Any
 
 from orpipe.errors import UsageError
 from orpipe.verify import presets
+from orpipe.verify.attached import shown_files
 from orpipe.verify.presets import Fields, Preset
 from orpipe.verify.records import Records, open_records
 from orpipe.verify.truth import SENTINELS, Truth
@@ -66,9 +67,8 @@ class Answers:
         """Raises UsageError with the line for a record that cannot be read."""
         samples: Counter[int | str] = Counter()
         position = 0
-        algebra = self.preset is not None and self.preset.name == "orpipe"
         for number, record in enumerate(self.records):
-            if algebra and record.get("task") == "formulate":
+            if self._without_program(record):
                 continue
             about = self._about(number, record)
             for text in texts(record.get(self.fields.response)):
@@ -82,6 +82,10 @@ class Answers:
                 yield Answer(text=text, sample=sample, position=position, **about)
                 position += 1
 
+    def _without_program(self, record: Mapping[str, Any]) -> bool:
+        """A row of our own dataset that asks for algebra or for words."""
+        return self.preset is not None and self.preset.name == "orpipe" and record.get("dialect") == ""
+
     def _about(self, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
         f = self.fields
         about = about_problem(record, f, number, self.preset)
@@ -89,6 +93,8 @@ class Answers:
             known = self.labels.find(record, about["index"] if f.index else None, number)
             about |= {k: v for k, v in known.items() if k != "index" and (k in ("label", "reference") or not about[k])}
         about["benchmark"] = about["benchmark"] or self.benchmark
+        about["problem"] = about["problem"] or ""
+        about["data"] = about["data"] or shown_files(about["problem"])
         return about
 
 
@@ -110,8 +116,8 @@ def open_answers(
     said = [f"{name}: field '{key}'" for name, key in fields.named().items() if not given.get(name)]
     if not preset and chosen is not None:
         said.insert(0, f"layout: {chosen.name}")
-    if chosen is not None and chosen.name == "orpipe" and any(r.get("task") == "formulate" for r in first):
-        said.append("rows of task 'formulate' hold algebra, not programs; they are left out")
+    if chosen is not None and chosen.name == "orpipe":
+        said.append("rows without a dialect ask for algebra or words, not for a program; they are left out")
     joined = None
     if labels is not None:
         joined = Labels.read(labels, chosen, fields, first)
@@ -120,6 +126,8 @@ def open_answers(
         said = [line for line in said if not line.startswith(("label:", "reference:"))]
     elif not fields.label and not fields.reference:
         said.append("label: no field found; every verdict will be UNDECIDED (name one with --label-field, or a file with --labels)")
+    if not fields.data and fields.question and any(shown_files(_message(r.get(fields.question)) or "") for r in first):
+        said.append(f"data: files shown in field '{fields.question}'")
     return Answers(records, fields, chosen, joined, benchmark or (preset if chosen else ""), tuple(said))
 
 

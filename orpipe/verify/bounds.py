@@ -5,8 +5,9 @@ Bounds are never too tight: they are rounded away from the feasible set.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -68,6 +69,15 @@ class Bounds:
         """One more column."""
         self.lower.append(lower)
         self.upper.append(upper)
+
+    def with_zeros(self, columns: Iterable[int]) -> Bounds:
+        """What would hold if these columns were 0."""
+        other = copy.copy(self)
+        other.lower, other.upper = self.lower[:], self.upper[:]
+        for k in columns:
+            other.lower[k] = other.upper[k] = 0.0
+        other.propagate(())
+        return other
 
     def span(self, terms: Linear) -> Span:
         lower: Fraction | float = exact(terms.constant)

@@ -153,14 +153,14 @@ def _joined(candidates: list[_Candidate], best: _Candidate) -> _Candidate:
     if best not in parsed or len(parsed) < 2:
         return best
     before = parsed[:parsed.index(best)]
-    needed = best.source.missing & set().union(*(c.source.bound for c in before))
-    if best.source.rank >= 2 and not needed:
+    if best.source.rank == 3:
+        if not best.source.missing & set().union(*(c.source.bound for c in before)):
+            return best
+        parsed = [*before, best]
+    whole = Source.read("\n\n".join(c.source.code for c in parsed))
+    if whole.rank < max(3, best.source.rank):
         return best
-    parts = [*before, best] if best.source.rank >= 2 or needed else parsed
-    whole = Source.read("\n\n".join(c.source.code for c in parts))
-    if whole.error or whole.rank < best.source.rank:
-        return best
-    return _Candidate(whole, f"{len(parts)} fences joined, up to {best.what}", all(c.complete for c in parts))
+    return _Candidate(whole, f"{len(parsed)} fences joined, up to {parsed[-1].what}", all(c.complete for c in parsed))
 
 
 def _bare(text: str) -> _Candidate | None:

@@ -28,6 +28,7 @@ from typing import Any, Literal
 from orpipe import __version__
 from orpipe.errors import EnvironmentError_, UsageError
 from orpipe.verify.answers import Answer, files
+from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
 from orpipe.verify.isolation import WHAT, available_layers
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
@@ -144,9 +145,12 @@ class Judge:
             self._pool.close()
 
     def warm(self, *libraries: str) -> None:
-        """Start helpers now rather than with the first answer."""
+        """Start helpers now rather than with the first answer: the solving processes, and the warm parents of these
+        libraries ("ortools" stands for all of its interfaces); of none, those wait for their first answer."""
         self._ready().solvers.warm()
-        self._pool.warm(*libraries)
+        names = [name for name in discover() for wanted in libraries if name == wanted or name.startswith(f"{wanted}.")]
+        if names:
+            self._pool.warm(*names)
 
     # ---------------------------------------------------------------------------------------------------- judging
 

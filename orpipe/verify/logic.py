@@ -216,7 +216,7 @@ class Logic:
             used = [(k, Literal(k) if k in own else self.binary(f"on{k}")) for k in columns]
             for k, literal in used:
                 if k not in own:
-                    self._off_unless([literal], k)
+                    self._off_unless([literal], k, [j for j in columns if j != k])
             self.counted([literal for _, literal in used], -_INF, 1)
             return
         first = [self.binary(f"at{p}") for p in range(len(columns) - 1)]
@@ -224,9 +224,13 @@ class Logic:
         for p, k in enumerate(columns):
             self._off_unless(first[max(p - 1, 0):p + 1], k)
 
-    def _off_unless(self, literals: Sequence[Literal], k: int) -> None:
-        """Column k is 0 unless one of the literals, of which at most one is true, is."""
-        span = self.finite(Linear.column(k))
+    def _off_unless(self, literals: Sequence[Literal], k: int, others: Sequence[int] = ()) -> None:
+        """Column k is 0 unless one of the literals, of which at most one is true, is.  `others` are 0 if it is not."""
+        span = self.span(Linear.column(k))
+        if not span.finite and others:
+            span = self._bounds.with_zeros(others).span(Linear.column(k))
+        if not span.finite:
+            raise self.unsupported("needs finite bounds")
         count = _count(literals)
         for sign, most in ((1.0, span.upper), (-1.0, -span.lower)):
             scale = -up(max(most, 0))

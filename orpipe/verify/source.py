@@ -100,7 +100,7 @@ def _captured() -> frozenset[str]:
 
 def recognise(code: str) -> str:
     """The library that the import lines announce; "" for none.  Captured libraries come first."""
-    found = announced(code)
+    found = announced(code).partition(".")[0]  # a library may have several warm parents: "ortools.cp_sat"
     if found:
         return found
     names = [name.partition(".")[0] for name in _IMPORT.findall(code)]

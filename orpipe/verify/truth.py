@@ -133,12 +133,14 @@ def _any_of(parts: Sequence[Truth]) -> Truth:
 
 
 def _record(label: Mapping[Any, Any]) -> Truth:
-    names = {re.sub(r"[\W_]+", "_", str(key)).strip("_").lower(): value for key, value in label.items()}
+    names = {re.sub(r"[\W_]+", "_", str(key)).strip("_").lower(): value for key, value in label.items() if value is not None}
+    if not names:
+        return _ABSENT
     status = _status(str(names.get("status") or ""))
     if status:
         return Truth(statuses=status)
     for key in _KEYS:
-        if names.get(key) is not None:
+        if key in names:
             return _read(names[key])
     if len(names) == 1:
         return _read(next(iter(names.values())))

@@ -131,6 +131,46 @@ def test_data_that_divide_by_zero() -> None:
         ground(m.build(), {"p": 0})
 
 
+def test_sums_that_leave_int64() -> None:
+    m = Builder("sums")
+    I = m.set("I", "item")
+    i = I.index("i")
+    a = m.param("a", i, meaning="a")
+    x, y = m.var("x", i, meaning="x"), m.var("y", meaning="y")
+    m.minimize(cost=(sum_(i)(a[i] * y + x[i]), "cost"))
+    m.require("row", sum_(i)(a[i] * y) + sum_(i)(x[i]) >= sum_(i)(a[i]), because="row")
+    big = 2**62 - 1
+    p = ground(m.build(), {"I": ["p", "q", "r"], "a": {"p": big, "q": big, "r": big}})
+    assert p.row_lower_exact.fractions() == [3 * big]
+    assert p.matrix_exact.fractions() == [1, 1, 1, 3 * big] and p.cost_exact.fractions() == [1, 1, 1, 3 * big]
+
+
+def test_nothing_is_asked_of_an_empty_sum() -> None:
+    m = Builder("empty")
+    T = m.set("T", "period", numbered=True)
+    t = T.index("t")
+    a, p, x = m.param("a", t, meaning="a"), m.param("p", meaning="p"), m.var("x", t, meaning="x")
+    m.minimize(cost=(sum_(t)(x[t]), "cost"))
+    m.require("row", sum_(t)(x[t]) >= 1 + sum_(t, where=given(a[t] > 5))(a[t] / p), because="row")
+    assert ground(m.build(), {"T": [1, 2], "a": {1: 3, 2: 5}, "p": 0}).row_lower.tolist() == [1]
+    with pytest.raises(DataError, match="the data divide by zero"):
+        ground(m.build(), {"T": [1, 2], "a": {1: 3, 2: 6}, "p": 0})
+
+
+def test_a_tuple_beyond_the_ends_is_in_no_set() -> None:
+    m = Builder("ends")
+    T = m.set("T", "period", numbered=True)
+    t, k = T.index("t"), T.index("k")
+    A = m.tuples("A", t, k, noun="link")
+    x = m.var("x", t, k, meaning="x")
+    m.minimize(cost=(sum_(t, k)(x[t, k]), "cost"))
+    m.require("after", x[t, k] >= 1, forall=(t, k), where=A[t + 1, k], because="after")
+    m.require("before", x[t, k] >= 2, forall=(t, k), where=A[t - 1, k], because="before")
+    m.require("none", x[t, k] <= 9, forall=(t, k), where=A.without(t + 1, k), because="none")
+    p = ground(m.build(), {"T": [1, 2], "A": [[1, 1], [2, 2]]})
+    assert p.rows == ("after[1,2]", "before[2,1]", "none[1,1]", "none[2,1]", "none[2,2]")
+
+
 def test_numbers_out_of_the_range_of_floats_are_an_error() -> None:
     for data in ({"p": 1e-310, "q": 1}, {"p": 1, "q": 10**400}):
         m = Builder("range")
@@ -229,6 +269,7 @@ def drop(*path: Any) -> Callable[[dict[str, Any]], None]:
     (put("s", float("nan")), "parameter 's' is nan, not a finite number"),
     (put("k", "South", float("inf")), "parameter 'k'[South] is inf, not a finite number"),
     (put("k", "South", 2.5), "parameter 'k'[South] is 5/2, but must be a whole number"),
+    (put("k", "South", 1e-30), "parameter 'k'[South] is 1/1000000000000000000000000000000, but must be a whole number"),
     (put("k", "South", -1), "parameter 'k'[South] is -1, but must be nonnegative"),
     (put("k", "South", True), "parameter 'k'[South] is True, not a finite number"),
     (put("k", "South", "2"), "parameter 'k'[South] is '2', not a finite number"),
@@ -274,6 +315,18 @@ def test_a_derived_set_takes_no_data() -> None:
 def test_exact_takes_numbers_only(values: list[Any]) -> None:
     with pytest.raises(ValueError, match="number"):
         Exact.of(values)
+
+
+def test_exact_keeps_to_its_limits() -> None:
+    tiny = Exact.of([1e-140])
+    assert (tiny * Exact.of([0])).reduced().den == 1 and (tiny + Exact.of([0.5])).fractions() == [Fraction(1, 2) + Fraction(1, 10**140)]
+    # sums that leave int64 one step after another
+    edge = Exact.of([2**62 - 1, -(2**62 - 1)])
+    assert (edge + edge + edge).fractions() == [3 * (2**62 - 1), -3 * (2**62 - 1)]
+    # decimals whose digits no float holds: the shortest decimal, not a neighbour
+    for value in (4503599627370497.5, 393822778013381.56, 985441543022555.9, 0.1 + 0.2, 123456789.123456789, 5e-324, 1e22, 2**53 + 2.0):
+        assert Exact.of([value, 1]).fractions() == [Fraction(str(value)), 1]
+        assert Exact.of([value]).float().tolist() == [value]
 
 
 # -- hashes ------------------------------------------------------------------------------------------------------------

@@ -6,16 +6,19 @@ replayed; an infeasible variant comes with an irreducible conflict and, where on
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from orpipe.algebra.latex import model_tex
-from orpipe.algebra.nodes import Row, Term, VarDecl
+from orpipe.algebra.nodes import Objective, Row, Term, VarDecl
 from orpipe.algebra.text import expr_text, model_text, row_label, row_text, var_text
-from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, say, stated_value
+from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, say
+from orpipe.build.evidence import consequence, symptom, why_not
 from orpipe.build.infeasible import tighten
+from orpipe.build.phrases import counted, named
 from orpipe.build.plan import Order
 from orpipe.build.products import product
 from orpipe.build.products.implement import STYLES
@@ -26,7 +29,7 @@ from orpipe.mutate import Mutant, mutants
 from orpipe.problem import Problem
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
-from orpipe.render.words import figure, listing
+from orpipe.render.words import figure, whether
 from orpipe.solve import Label, label
 
 SUBTASKS = ("faulty-program", "faulty-model", "infeasible-data", "unfounded-doubt")
@@ -44,7 +47,7 @@ class Faulty:
 
     def report(self, case: Case) -> str:
         """«248 EUR/day», «infeasible», «unbounded»"""
-        return stated_value(self.label.objective_exact, case.unit) if self.label.objective_exact is not None else self.label.status
+        return case.worth(self.label.objective_exact) if self.label.objective_exact is not None else self.label.status
 
 
 def faulty(case: Case, order: Order) -> Iterator[Faulty]:
@@ -96,8 +99,8 @@ def diagnose(case: Case, order: Order) -> Product:
 def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], files: dict[str, str] | Any, programs: tuple[Program, ...],
             metadata: dict[str, Any], **changes: Any) -> Product:
     folder = "sft/diagnose"
-    prompt = say(folder, f"ask_{subtask.replace('-', '_')}", order.variant // 16, **context)
-    answer = say(folder, f"answer_{subtask.replace('-', '_')}", order.variant // 11, **context)
+    prompt = say(folder, f"ask_{subtask.replace('-', '_')}", order.variant, **context)
+    answer = say(folder, f"answer_{subtask.replace('-', '_')}", order.variant, **context)
     fields = {"instance_id": case.instance.id, "status": case.label.status, "objective": case.label.objective_exact, **changes}
     return Product("diagnose", subtask, order, messages=(("user", prompt), ("assistant", answer)), files=files, programs=programs,
                    metadata={"scenario": case.instance.scenario.id, **metadata}, **fields)
@@ -112,9 +115,9 @@ def faulty_program(case: Case, order: Order) -> Product:
         except (Unsupported, DataError):
             continue
         right = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
-        context = describe(case) | _told(case, fault, names=True) | {
+        context = describe(case) | told(case, fault, names=True) | {
             "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "program": right, "optimum": case.optimum,
-            "library": dialects()[order.dialect].title, "story": case.story,
+            "library": dialects()[order.dialect].title, "story": case.story, "changes": changes(wrong, right),
         }
         programs = (Program(wrong, fault.problem, fault.label.status, fault.label.objective, asked.files), case.program(right, asked.files))
         return _finish(case, order, "faulty-program", context, asked.files, programs, _fault_record(fault) | {"register": asked.register})
@@ -126,7 +129,7 @@ def faulty_model(case: Case, order: Order) -> Product:
     form = ("algebra", "latex")[order.variant // 4 % 2]
     for fault in faulty(case, order):
         wrong = model_text(fault.mutant.model).rstrip() if form == "algebra" else model_tex(fault.mutant.model).rstrip()
-        context = describe(case) | _told(case, fault, names=False) | {
+        context = describe(case) | told(case, fault, tex=form == "latex") | {
             "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "form": form, "optimum": case.optimum, "story": case.story,
         }
         return _finish(case, order, "faulty-model", context, asked.files, (), _fault_record(fault) | {"register": asked.register, "form": form})
@@ -141,9 +144,10 @@ def doubt(case: Case, order: Order) -> Product:
         if not isinstance(part.before, (Row, Term, VarDecl)) or not isinstance(part.after, (Row, Term, VarDecl)):
             continue
         before, after = piece_text(part.before), piece_text(part.after)
-        context = describe(case) | _told(case, fault, names=False) | {
+        context = describe(case) | told(case, fault, which="changed model") | {
             "problem": asked.text, "files": file_blocks(asked.files), "before": before, "after": after, "optimum": case.optimum,
-            "reason": part.before.because if isinstance(part.before, Row) else part.before.meaning,
+            "value": case.value, "before_label": label_of(part.before),
+            "reason": part.before.because if isinstance(part.before, Row) else whether(part.before.meaning),
             "piece": {"Row": "constraint", "Term": "objective term", "VarDecl": "variable"}[type(part.before).__name__],
             "is_row": isinstance(part.before, Row),
         }
@@ -156,20 +160,22 @@ def infeasible_data(case: Case, order: Order) -> Product:
     if tight is None:
         raise Unmade("no single entry tried makes the instance infeasible")
     asked = ask(tight.instance, order)
-    entry = f"{tight.param.meaning}" + (f" for {listing([str(x) for x in tight.entry])}" if tight.entry else "")
-    unit = tight.param.unit
+    entry = named(case.model, tight.param.meaning, tight.param.indices, tight.entry, tight.param.domain)
+
+    def measured(value: Any) -> str:
+        return counted(figure(value), tight.param.unit, case.instance.scenario)
+
     families: dict[str, list[str]] = {}
     for name in tight.conflict:
         families.setdefault(name.partition("[")[0], []).append(name)
     rows = [{"name": f, "rows": names, "label": row_label(case.model.row_by[f]), "text": row_text(case.model.row_by[f]),
              "because": case.model.row_by[f].because} for f, names in families.items()]
     context = describe(case) | {
-        "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "value": f"{figure(tight.after)} {unit}".strip(),
-        "was": f"{figure(tight.before)} {unit}".strip(), "conflict": rows, "n_conflict": len(tight.conflict),
-        "least": None if tight.least is None else f"{figure(tight.least)} {unit}".strip(),
+        "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "given": measured(tight.after), "was": measured(tight.before),
+        "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least is None else measured(tight.least),
         "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
-        else stated_value(tight.least_label.objective_exact, case.unit),
-        "raised": tight.after > tight.before, "optimum": case.optimum,
+        else case.worth(tight.least_label.objective_exact),
+        "raised": tight.after > tight.before, "optimum": case.optimum, "sum": why_not(case, tight.instance.problem, tight.conflict),
     }
     return _finish(case, order, "infeasible-data", context, asked.files, (),
                    {"register": asked.register, "conflict": list(tight.conflict), "entry": [tight.param.symbol, *map(str, tight.entry)],
@@ -177,18 +183,36 @@ def infeasible_data(case: Case, order: Order) -> Product:
                    instance_id=tight.instance.id, status="infeasible", objective=None, extra_instances=((tight.instance, tight.label),))
 
 
-def piece_text(piece: Row | Term | VarDecl) -> str:
+def label_of(piece: Row | Term | VarDecl) -> str:
+    """The piece at the start of a sentence: «The constraint `cover`»."""
+    if isinstance(piece, VarDecl):
+        return f"The variable `{piece.symbol}`"
+    return f"The {'constraint' if isinstance(piece, Row) else 'objective term'} `{piece.name}`"
+
+
+def piece_text(piece: Row | Term | VarDecl | Objective) -> str:
     if isinstance(piece, Row):
         return f"{row_label(piece)}: {row_text(piece)}"
     if isinstance(piece, Term):
         return f"{piece.name}: {expr_text(piece.expr)}"
-    return var_text(piece, str, str)
+    if isinstance(piece, Objective):
+        return piece.sense
+    return var_text(piece, str, str).partition(":")[0]
 
 
-def _told(case: Case, fault: Faulty, names: bool) -> dict[str, Any]:
-    account = fault.mutant.account(case.model, names=names)
-    return {"fault": account.fault, "why": account.why, "repair": account.repair, "report": fault.report(case),
-            "faulty_status": fault.label.status, "lesson": fault.mutant.operator.explanation}
+def changes(wrong: str, right: str, most: int = 18) -> str | None:
+    """The lines of a program that a repair changes, as a diff; None if they are too many to be read at a glance."""
+    lines = [x for x in difflib.unified_diff(wrong.splitlines(), right.splitlines(), n=0, lineterm="") if not x.startswith(("---", "+++", "@@"))]
+    return "\n".join(lines) if 0 < len(lines) <= most else None
+
+
+def told(case: Case, fault: Faulty, names: bool = False, tex: bool = False, which: str = "faulty model") -> dict[str, Any]:
+    """The account of a fault and what it comes to here, for templates."""
+    account = fault.mutant.account(case.model, names=names, tex=tex)
+    return {"fault": account.fault, "fault_clause": account.fault[:1].lower() + account.fault[1:].rstrip("."), "why": account.why,
+            "repair": account.repair, "report": fault.report(case), "faulty_status": fault.label.status,
+            "solved": fault.label.status == "optimal", "evidence": consequence(case, fault.problem, fault.label, which),
+            "symptom": symptom(case, fault.problem, fault.label)}
 
 
 def _fault_record(fault: Faulty) -> dict[str, Any]:

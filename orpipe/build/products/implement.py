@@ -26,12 +26,12 @@ def implement(case: Case, order: Order) -> Product:
     elif order.interface == "tables":
         data = tables_text(instance.linear, instance.data)
     else:
-        data = plain_data(case)
+        data = f"```text\n{plain_data(case)}\n```"
     style = STYLES[order.variant % 2]
     program = emit(instance.linear, instance.data, order.dialect, source=file_kind(order) if files else "inline", style=style).rstrip()
-    prompt = say("sft/implement", "ask", order.variant // 4, data=data, files=file_blocks(files), form=subtask,
+    prompt = say("sft/implement", "ask", order.variant, data=data, files=file_blocks(files), form=subtask, style=style,
                  library=dialects()[order.dialect].title, **describe(case))
-    answer = say("sft/implement", "answer", order.variant // 3, program=program, library=dialects()[order.dialect].title,
+    answer = say("sft/implement", "answer", order.variant, program=program, library=dialects()[order.dialect].title,
                  from_file=bool(files), **describe(case))
     return Product("implement", subtask, order, instance.id, case.label.status, case.label.objective_exact,
                    messages=(("user", prompt), ("assistant", answer)), files=files, programs=(case.program(program, files),),

@@ -19,10 +19,10 @@ def solve(case: Case, order: Order) -> Product:
     program = emit(instance.linear, instance.data, order.dialect, source=asked.source, style=style).rstrip()
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "program": program, "library": dialects()[order.dialect].title,
-        "optimum": case.optimum, "story": case.story, "insights": insights(case, order.variant),
+        "optimum": case.optimum, "value": case.value, "story": case.story, "insights": insights(case, order.variant),
     }
-    prompt = say("sft/solve", "ask", order.variant // 7, **context)
-    answer = say("sft/solve", "answer", order.variant // 3, **context)
+    prompt = say("sft/solve", "ask", order.variant, **context)
+    answer = say("sft/solve", "answer", order.variant, **context)
     return Product("solve", "optimum", order, instance.id, case.label.status, case.label.objective_exact,
                    messages=(("user", prompt), ("assistant", answer)), files=asked.files,
                    programs=(case.program(program, asked.files),),

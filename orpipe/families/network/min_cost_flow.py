@@ -22,6 +22,7 @@ class MinCostFlow(Family):
     """
 
     # spare: a capacity exceeds the flow of a hidden feasible plan by up to this share
+    title = "minimum-cost flow"
     levels = (
         {"nodes": 4, "arcs": 6, "sources": 1, "sinks": 1, "spare": 0.8},
         {"nodes": 7, "arcs": 14, "sources": 2, "sinks": 2, "spare": 0.6},

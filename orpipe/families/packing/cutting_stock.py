@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from orpipe.algebra.build import Builder, sum_
 from orpipe.families import Family, Golden, Names, Rejected, Size, family
 from orpipe.families.draw import Rng, by_label, number, table, tidy
+
+
+def sizes(labels: Sequence[str]) -> list[int]:
+    """Sizes that the labels name («42 cm», «1.7 m»), in tenths of their unit; none if a label names none."""
+    heads = [re.match(r"\d+(\.\d)?(?= )", label) for label in labels]
+    return [round(float(found[0]) * 10) for found in heads if found] if all(heads) else []
 
 
 @family("cutting_stock", cls="packing", kind="IP", tags=("patterns", "covering"))
@@ -49,8 +57,8 @@ class CuttingStock(Family):
 
     def sample(self, rng: Rng, size: Size, names: Names) -> dict[str, Any]:
         W, P = names("W", size["widths"]), names("P", size["patterns"])
-        length = 100
-        widths = [int(x) for x in rng.choice(range(12, 48), len(W), replace=False)]
+        widths = sizes(W) or [int(x) for x in rng.choice(range(12, 48), len(W), replace=False)]
+        length = int(max(widths) * rng.uniform(2.1, 3.2))
         patterns: list[tuple[int, ...]] = []
         for _ in range(400):
             left, counts = length, [0] * len(W)
@@ -58,7 +66,7 @@ class CuttingStock(Family):
                 most = left // widths[k]
                 counts[k] = int(rng.integers(0, most + 1)) if rng.random() < 0.6 else most
                 left -= counts[k] * widths[k]
-            if sum(counts) and tuple(counts) not in patterns and left < 40:
+            if sum(counts) and tuple(counts) not in patterns and left < 0.4 * length:
                 patterns.append(tuple(counts))
             if len(patterns) == len(P):
                 break

@@ -18,6 +18,7 @@ class CapacitatedLotSizing(Family):
     limits as in Pochet and Wolsey, Production Planning by Mixed Integer Programming, Springer, 2006, ch. 12.
     """
 
+    title = "capacitated lot sizing"
     levels = (
         {"products": 2, "periods": 3, "slack": 1.06},
         {"products": 3, "periods": 4, "slack": 1.05},

@@ -51,11 +51,11 @@ class StaffScheduling(Family):
         limit = m.param("m", d, name="start_limit", unit="worker", integer=True,
                         meaning="most {workers} who can begin on the {D}")
         x = m.var("x", g, d, kind="integer", name="begin", unit="worker",
-                  meaning="{workers} of {G} g who begin their five days on {D} d")
+                  meaning="number of {workers} of {G} g who begin their five days on {D} d")
         m.minimize(wages=(sum_(g, d)(c[g, d] * x[g, d]), "weekly wages"))
         m.require("cover", x[g, d] + x[g, d - 1] + x[g, d - 2] + x[g, d - 3] + x[g, d - 4] >= r[g, d], forall=(g, d),
                   tightened_by="r",
-                  because="those who began on a {D} or on one of the four {D_s} before it are at work, and are enough")
+                  because="those at work on a {D}, who began on it or on one of the four {D_s} before, are at least as many as are needed")
         m.require("team", sum_(d)(x[g, d]) >= n[g], forall=(g,), tightened_by="n",
                   because="every {G} rosters at least its permanent {workers}")
         m.require("starters", sum_(g)(x[g, d]) <= limit[d], forall=(d,), tightened_by="m",

@@ -231,6 +231,8 @@ RECORDER = Recorder()
 def recorded(owner: Any, method: str, library: str, read: Callable[..., Captured],
              before: Callable[..., Any] | None = None) -> None:
     """Patch owner.method(subject, ...): read(subject, ...) is recorded, before(subject, ...) runs, then the original.
+
+    `read` stays reachable as owner.method.read.
     """
     original = getattr(owner, method)
 
@@ -241,6 +243,7 @@ def recorded(owner: Any, method: str, library: str, read: Callable[..., Captured
                 before(*args, **kwargs)
             return original(*args, **kwargs)
 
+    vars(entry)["read"] = read
     setattr(owner, method, entry)
 
 
@@ -277,7 +280,7 @@ class Library:
 
 
 LIBRARIES: dict[str, Library] = {}
-_HOOKS: dict[str, Callable[[ModuleType], None]] = {}
+_HOOKS: dict[str, list[Callable[[ModuleType], None]]] = {}
 
 
 def library(name: str, *, words: Sequence[str], preload: Sequence[str], rehearsal: str) -> None:
@@ -287,12 +290,10 @@ def library(name: str, *, words: Sequence[str], preload: Sequence[str], rehearsa
 
 
 def hook(module: str) -> Callable[[Callable[[ModuleType], None]], Callable[[ModuleType], None]]:
-    """The function patches `module`, given as its argument, right after its import."""
+    """The function patches `module`, given as its argument, right after its import; several do so file after file."""
 
     def register(function: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
-        if module in _HOOKS:
-            raise OrpipeError(f"two capture hooks claim the module '{module}'; join them")
-        _HOOKS[module] = function
+        _HOOKS.setdefault(module, []).append(function)
         return function
 
     return register
@@ -340,7 +341,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.abc.Loader):
-    def __init__(self, inner: Any, after: Callable[[ModuleType], None]) -> None:
+    def __init__(self, inner: Any, after: list[Callable[[ModuleType], None]]) -> None:
         self._inner, self._after = inner, after
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
@@ -348,7 +349,8 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._inner.exec_module(module)
-        self._after(module)
+        for function in self._after:
+            function(module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -374,6 +376,6 @@ def install() -> None:
     """Hook every library, now if it is imported, else when it will be.  Meant for a process that runs programs only."""
     discover()
     sys.meta_path.insert(0, _Finder())
-    for name, function in _HOOKS.items():
-        if name in sys.modules:
+    for name, functions in _HOOKS.items():
+        for function in functions if name in sys.modules else ():
             function(sys.modules[name])

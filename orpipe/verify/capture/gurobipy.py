@@ -120,6 +120,8 @@ def read(model: Any, callback: Any = None, *_: Any, **__: Any) -> Captured:
         logic.about("semi-continuous variable", base.columns[k]).semicontinuous(k, lo, hi)
     for v in pieces:
         logic.about("piecewise-linear objective", v.VarName)
+        if parted[v.index]:  # Gurobi values 0 by the pieces between the bounds
+            raise logic.unsupported("is on a semi-continuous variable")
         value = logic.column("objective", -math.inf, math.inf, cost=1.0)
         logic.piecewise(v.index, Linear.column(value), model.getPWLObj(v))
     _quadratic(model, logic)

@@ -18,7 +18,7 @@ from orpipe.errors import Unsupported
 from orpipe.verify.capture import Captured, hook, library, recorded
 from orpipe.verify.logic import Logic
 
-library("scipy", words=("scipy", "linprog", "milp"), preload=("scipy.optimize",), rehearsal="""
+library("scipy", words=("optimize", "linprog", "milp"), preload=("scipy.optimize",), rehearsal="""
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 A = np.array([[1, 2, 0], [0, 1, 3.5]])

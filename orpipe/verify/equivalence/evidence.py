@@ -1,0 +1,165 @@
+"""What a comparison reports: the verdict, by what method, the map, the witness, and one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from orpipe.exact import decimal_text
+from orpipe.problem import Problem, Violation
+from orpipe.verify.equivalence.pairing import Map
+from orpipe.verify.equivalence.witness import Witness
+from orpipe.verify.verdict import Verdict
+
+TOLERANCES: Mapping[str, float] = {
+    "numbers are the same (relative)": 1e-9,
+    "a row or bound is exceeded (relative to its terms)": 1e-6,
+    "optima differ (relative)": 1e-6,
+    "objective constants differ (relative to what is added into them)": 1e-12,
+}
+_MOST_TERMS = 4
+
+
+@dataclass(frozen=True)
+class Matched:
+    """x_b = scale * x_a + shift, in the names of the two models."""
+
+    a: str
+    b: str
+    scale: Fraction = Fraction(1)
+    shift: Fraction = Fraction(0)
+
+    def __str__(self) -> str:
+        if self.scale == 1 and self.shift == 0:
+            return self.a if self.a == self.b else f"{self.a} = {self.b}"
+        head = self.a if self.scale == 1 else f"-{self.a}" if self.scale == -1 else f"{number(self.scale)}*{self.a}"
+        rest = "" if not self.shift else f" {'+' if self.shift > 0 else '-'} {number(abs(self.shift))}"
+        return f"{self.b} = {head}{rest}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of comparing two models; a is the reference.
+
+    method: identical, isomorphic, unit-scaled, substituted, aggregated, containment, projection, probes(k) for
+    EQUIVALENT; point, objective, optimum or status otherwise, and "" where nothing was decided.
+    map: the columns matched, where one was found.  witness: an exact point, for NOT_EQUIVALENT.  direction: objective
+    coefficients under which the optima differ.  evidence: what the verdict rests on, as plain values.
+    """
+
+    verdict: Verdict
+    method: str
+    sentence: str
+    map: tuple[Matched, ...] = ()
+    witness: Witness | None = None
+    direction: Mapping[str, float] | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    tolerances: Mapping[str, float] = field(default_factory=lambda: dict(TOLERANCES))
+
+    @property
+    def decided(self) -> bool:
+        """Equivalent or not; SAME_OPTIMUM and UNDECIDED are neither."""
+        return self.verdict in (Verdict.EQUIVALENT, Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM)
+
+    def record(self) -> dict[str, Any]:
+        """As plain JSON values; exact numbers are strings."""
+        witness = None
+        if self.witness is not None:
+            w = self.witness
+            witness = {
+                "allowed_by": w.allowed_by, "point": {k: str(v) for k, v in w.point.items() if v},
+                "image": {k: str(v) for k, v in w.image.items() if v},
+                "broken": [{"where": v.where, "rule": v.rule, "amount": str(v.amount)} for v in w.broken],
+                "objective_a": None if w.objective_a is None else str(w.objective_a),
+                "objective_b": None if w.objective_b is None else str(w.objective_b),
+            }
+        return {
+            "verdict": str(self.verdict), "method": self.method, "sentence": self.sentence,
+            "map": [{"a": m.a, "b": m.b, "scale": str(m.scale), "shift": str(m.shift)} for m in self.map],
+            "witness": witness, "direction": self.direction, "evidence": dict(self.evidence),
+            "seconds": round(self.seconds, 4), "tolerances": dict(self.tolerances),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.verdict} ({self.method or 'undecided'}): {self.sentence}"
+
+
+def matched(by: Map, a: Problem, b: Problem) -> tuple[Matched, ...]:
+    return tuple(Matched(a.columns[p.a], b.columns[p.b], p.scale, p.shift) for p in by.pairs
+                 if p.a < a.n_vars and p.b < b.n_vars)
+
+
+def number(value: Fraction | float) -> str:
+    """As a person writes it: whole, short decimal, else a fraction, else rounded."""
+    exact = value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+    text = decimal_text(exact)
+    if text is not None and len(text) <= 10:
+        return text
+    return str(exact) if exact.denominator < 1000 else f"{float(exact):.6g}"
+
+
+def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping[str, str]) -> str:
+    """What the witness shows.  label: the names of the two models, by "a" and "b"."""
+    mine, theirs = (label["a"], label["b"]) if witness.allowed_by == "a" else (label["b"], label["a"])
+    judge = b if witness.allowed_by == "a" else a
+    if not witness.broken:
+        if witness.objective_a is not None and witness.objective_b is not None:
+            return (f"both allow {point_text(witness.point)}, but its objective is {number(witness.objective_a)} in {label['a']} "
+                    f"and {number(witness.objective_b)} in {label['b']}")
+        return f"{mine} allows {point_text(witness.point)}; {theirs} has no point with these decisions"
+    first = max(witness.broken, key=lambda v: (v.rule != "row", float(v.amount)))
+    return f"{mine} allows what {theirs} forbids: {violation_text(judge, first, witness.image)}"
+
+
+def violation_text(problem: Problem, broken: Violation, values: Mapping[str, Fraction]) -> str:
+    if broken.rule != "row":
+        j = problem.column_index[broken.where]
+        value = values.get(broken.where)
+        now = "" if value is None else f" {number(value)}"
+        if broken.rule == "integer":
+            return f"{broken.where} ={now}, which is not whole"
+        side, exact = ("upper", problem.upper_exact) if broken.rule == "upper" else ("lower", problem.lower_exact)
+        bound = number(Fraction(int(exact.num[j]), exact.den))
+        return f"{broken.where} ={now}, {'above' if side == 'upper' else 'below'} its {side} bound {bound}"
+    if broken.where not in problem.rows:
+        return f"{broken.where} cannot be satisfied"
+    i = problem.rows.index(broken.where)
+    span = slice(problem.matrix.indptr[i], problem.matrix.indptr[i + 1])
+    entries = [(Fraction(int(v), problem.matrix_exact.den), problem.columns[j])
+               for v, j in zip(problem.matrix_exact.num[span], problem.matrix.indices[span], strict=True)]
+    low, high = side(problem, i, "lower"), side(problem, i, "upper")
+    if not all(name in values for _, name in entries):
+        return f"row {broken.where} cannot be satisfied with {point_text({n: values[n] for _, n in entries if n in values})}"
+    total = sum((v * values[name] for v, name in entries), start=Fraction(0))
+    wanted = f"be {number(low)}" if low is not None and low == high else \
+        f"be at most {number(high)}" if high is not None and total > high else f"be at least {number(low or Fraction(0))}"
+    moved = {name: values[name] for _, name in entries if values[name]}
+    if len(entries) <= _MOST_TERMS:
+        expression = " ".join(term_text(v, name, k == 0) for k, (v, name) in enumerate(entries))
+        return f"row {broken.where}: {expression} must {wanted}, but is {number(total)} with {point_text(moved)}"
+    return f"row {broken.where} must {wanted}, but is {number(total)} with {point_text(moved)}"
+
+
+def side(problem: Problem, i: int, which: str) -> Fraction | None:
+    floats = problem.row_lower if which == "lower" else problem.row_upper
+    exact = problem.row_lower_exact if which == "lower" else problem.row_upper_exact
+    value = float(floats[i])
+    return None if value in (float("inf"), float("-inf")) else Fraction(int(exact.num[i]), exact.den)
+
+
+def term_text(value: Fraction, name: str, first: bool) -> str:
+    sign = "-" if value < 0 else "" if first else "+"
+    size = "" if abs(value) == 1 else f"{number(abs(value))}*"
+    return f"{sign}{'' if first else ' '}{size}{name}"
+
+
+def point_text(values: Mapping[str, Fraction]) -> str:
+    """The nonzero values, the first few of many."""
+    shown = [f"{name} = {number(v)}" for name, v in values.items() if v]
+    if not shown:
+        return "all at 0"
+    more = len(shown) - _MOST_TERMS - 2
+    return ", ".join(shown) if more <= 0 else ", ".join(shown[:_MOST_TERMS + 2]) + f" and {more} more"
