@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orpipe import __version__, console
+from orpipe.commands.compare import EPILOG as COMPARE_EPILOG
+from orpipe.commands.compare import compare
+from orpipe.commands.serve import EPILOG as SERVE_EPILOG
+from orpipe.commands.serve import serve
 from orpipe.commands.verify import EPILOG as VERIFY_EPILOG
 from orpipe.commands.verify import verify
 from orpipe.console import bars, put, put_json, put_table, say
@@ -94,7 +98,7 @@ def generate(
     chosen = read_recipe(recipe, sft=sft, cpt=cpt, seed=seed, families=_names(families), levels=_levels(levels)).resolved()
     summary = None if overwrite else finished(output, chosen)
     if summary is not None:
-        say(f"'{output}' already holds this dataset; --overwrite makes it again")
+        say(f"orpipe: '{output}' already holds this dataset; --overwrite makes it again")
     else:
         totals = {"solve   instances": _slots(chosen), "render  examples": chosen.sft, "render  documents": chosen.cpt, "replay  programs": None}
         with bars(totals) as advance:
@@ -309,6 +313,8 @@ def doctor(as_json: JsonFlag = False) -> None:
 
 
 app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
+app.command(name="compare", epilog=COMPARE_EPILOG)(compare)
+app.command(name="serve", epilog=SERVE_EPILOG)(serve)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def run(app: typer.Typer, name: str) -> int:
         return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return _end(name, "stopped", STOPPED)
+    except SystemExit:  # how rich and typer leave when their reader has closed the pipe
+        return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _end(name, f"{where}{error.strerror or error}; check the path, its rights and the space left", 3)

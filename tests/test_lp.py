@@ -83,7 +83,8 @@ def test_what_is_not_linear_is_named(text: str, words: str) -> None:
     ("", "cut off"), ("x + y\n", "before the objective"), ("Minimize\n x\nSubject To\n x >= 1\n", "cut off"), (lp(" x >= "), "a number"),
     (lp(" >= 3"), "no variable"), (lp(" 3 >= 2"), "no variable"), (lp(" a: x >= 1\n a: y >= 1"), "twice"), (lp(" x y >= 1"), "<=, >= or ="),
     (lp(bounds=" x <= -2"), "negative upper"), (lp(bounds=" x >= 1 y"), "a bound needs|expected"), (lp(bounds=" x >= y"), "one variable"),
-    (lp(bounds=" x >= inf"), "wrong side"), (lp(bounds=" b <= 3", more="Binary\n b"), "outside 0 and 1"), (lp(more="General\n 3"), "list of variables"),
+    (lp(bounds=" x >= inf"), "wrong side"), (lp(bounds=" b <= 3", more="Binary\n b"), "outside 0 and 1"),
+    (lp(more="General\n 3"), "list of variables"),
     ("Subject To\n x >= 1\nEnd\n", "no objective"), ("Minimize\n x\nMaximize\n x\nEnd\n", "twice"), (lp(objective=" x + "), "a term"),
 ])
 def test_what_is_wrong_or_ambiguous_is_refused_with_its_line(text: str, words: str) -> None:

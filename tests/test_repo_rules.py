@@ -32,6 +32,8 @@ MAY_RUN = {
     "orpipe/verify/child.py": "the confined child: runs the program",
     "orpipe/verify/isolation.py": "the walls: forks into namespaces, tries each layer in a fresh interpreter",
     "orpipe/verify/capture/__init__.py": "runs our own rehearsal of a library in the warm parent",
+    "orpipe/verify/solving.py": "starts solving processes, our own module in a fresh interpreter",
+    "orpipe/testing/bench_verify.py": "the plain runner that the judge is measured against; runs our own programs",
     "orpipe/build/hub.py": "starts readback.py, our own file, because endpoint and cache are read at import",
 }
 

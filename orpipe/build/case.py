@@ -22,7 +22,7 @@ from orpipe.problem import Problem
 from orpipe.render.answer import Solution, render_answer
 from orpipe.render.files import data_csv, data_json
 from orpipe.render.nl import REGISTERS, environment, render_problem
-from orpipe.render.words import approximate, listing, the, whether
+from orpipe.render.words import about, approximate, listing, the, whether
 from orpipe.resources import templates
 from orpipe.solve import Label
 
@@ -90,6 +90,10 @@ class Case:
         """A value of the objective, to a relative 1e-9: «197 EUR/day», «1 minute»."""
         return counted(approximate(value), self.unit, self.instance.scenario)
 
+    def roughly(self, value: Fraction) -> str:
+        """A difference of such values, in six digits: «about 0.0805225 kUSD»."""
+        return counted(about(value), self.unit, self.instance.scenario)
+
     def worth_exactly(self, value: Fraction) -> str:
         """The same, with the fraction behind it where there is no finite decimal, or a remark that it is rounded where that is long."""
         if approximate(value) == exact_text(value):
@@ -155,7 +159,7 @@ def ask(instance: Instance, order: Order) -> Asked:
     """The problem in the order's interface.  Raises Unmade if the text leaves a part of the model unsaid."""
     interface = order.interface if order.interface != "files" else file_kind(order)
     register = REGISTERS[order.variant % len(REGISTERS)]
-    problem = render_problem(instance, register, interface)  # type: ignore[arg-type]
+    problem = render_problem(instance, register, interface, pick(order.variant, "wording", 2**16))  # type: ignore[arg-type]
     if gaps := problem.missing(instance.model):
         raise Unmade(f"{instance.family.name}/{register}/{interface} leaves unsaid: {', '.join(gaps)}")
     files = attached(instance, interface)
@@ -262,7 +266,8 @@ def rules(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [{
         "because": because, "several": len(group) > 1, "labels": listing([f"`{row_label(r)}`" for r in group]),
         "names": listing([f"`{r.name}`" for r in group]), "texts": listing([f"`{row_text(r)}`" for r in group]),
-        "texs": listing([f"${row_tex(r)}$" for r in group]), "words": listing(list(dict.fromkeys((r.origin or r.name).replace("_", " ") for r in group))),
+        "texs": listing([f"${row_tex(r)}$" for r in group]),
+        "words": listing(list(dict.fromkeys((r.origin or r.name).replace("_", " ") for r in group))),
     } for because, group in found.items()]
 
 

@@ -16,7 +16,7 @@ from orpipe.build.insights import in_row, row_unit
 from orpipe.build.phrases import amount, clause, counted, row_of
 from orpipe.exact import Exact
 from orpipe.problem import Problem, Violation
-from orpipe.render.words import about
+from orpipe.render.words import about, count_word
 from orpipe.solve import Label, label
 
 _NODES = 20_000
@@ -47,11 +47,11 @@ def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty
     true = right.objective(found.point)
     gap = abs(true - best)
     if not gap:
-        return f"{plan} happens to be an optimal one; only the value is wrong." if found.objective_exact != best else None
+        return f"{plan} happens to be an optimal one all the same; only the value is wrong." if found.objective_exact != best else None
     if true == found.objective_exact:
         why = f"; the {which} refuses the best plan, which breaks {_place(refused)} there" if refused is not None else ""
-        return f"{plan} is allowed but not the best: it is {case.worth(gap)} worse than the optimum{why}."
-    return f"{plan} can be carried out, but its true value is {case.worth(true)}, {case.worth(gap)} worse than the optimum."
+        return f"{plan} is allowed but not the best: it is {case.roughly(gap)} worse than the optimum{why}."
+    return f"{plan} can be carried out, but its true value is {case.worth(true)}, {case.roughly(gap)} worse than the optimum."
 
 
 def symptom(case: Case, problem: Problem, found: Label) -> str | None:
@@ -89,7 +89,8 @@ def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
         j = problem.column_index[v.where]
         decl, key = case.columns[j]
         said = counted(about(point[j]), decl.unit, case.instance.scenario)
-        what = f"whether {clause(case.model, decl, key)} (`{v.where}`)" if decl.kind == "binary" else f"{amount(case.model, decl, key)} (`{v.where}`)"
+        meaning = f"whether {clause(case.model, decl, key)}" if decl.kind == "binary" else amount(case.model, decl, key)
+        what = f"`{v.where}` ({meaning})"
         if v.rule == "integer":
             return f"{what} is given the value {said}, which is not {'0 or 1' if decl.kind == 'binary' else 'a whole number'}"
         side = problem.lower_exact if v.rule == "lower" else problem.upper_exact
@@ -105,8 +106,7 @@ def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
     due = "exactly" if low == high else "at least" if low is not None and have < low else "at most"
     limit = low if low is not None and (due == "at least" or high is None) else high
     assert limit is not None
-    verb = "allowed" if due == "at most" else "required"
-    return f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where {due} {_told(case, v.where, limit)} is {verb}"
+    return f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where it must be {due} {_told(case, v.where, limit)}"
 
 
 def _told(case: Case, row: str, value: Fraction) -> str:
@@ -195,9 +195,9 @@ def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | 
             need = "exactly" if _side(problem, row, 0) == _side(problem, row, 1) else need
             if len(rows) == 1:
                 return f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
-            return (f"Within the bounds of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
+            return (f"Within the bounds and domains of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
                     f"which has to be {need} {_told(case, name, due)}.")
-        return f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by at least {gap}."
+        return f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by {gap} or more."
     return None
 
 
@@ -219,7 +219,7 @@ def _these(problem: Problem, rows: Sequence[int], sign: dict[int, int], wanted: 
     if len(found) == 1:
         return f"`{found[0]}`"
     families = list(dict.fromkeys(name.partition("[")[0] for name in found))
-    return f"the {len(found)} constraints " + " and ".join(f"`{f}`" for f in families)
+    return f"the {count_word(len(found))} constraints " + " and ".join(f"`{f}`" for f in families)
 
 
 def _most(problem: Problem, sign: dict[int, int]) -> Fraction | None:

@@ -25,6 +25,7 @@ from orpipe.solve import Label, Outcome, label, settle, solver
 
 _FACTORS = (Fraction(3, 2), Fraction(5, 2), Fraction(1, 2), Fraction(6), Fraction(1, 5), Fraction(20))
 _NODES = 20_000
+_LARGEST = 12  # rows of a conflict that a text can still explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
         if not isinstance(proved, Label) or proved.status != "infeasible":
             continue
         conflict = irreducible(problem)
-        if conflict is None or len(conflict) > 12:
+        if conflict is None:
             continue
         least, least_label = _least(case, instance, param, entry, before, value)
         return Tightened(instance, proved, param, entry, before, value, conflict, least, least_label)
@@ -103,7 +104,8 @@ def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, An
 
 def irreducible(problem: Problem) -> tuple[str, ...] | None:
     """Row names that cannot hold together (with bounds and integrality), none of which can be left out; certified by
-    labels: the set is infeasible, and each set with one row less is not.  None if a limit got in the way."""
+    labels: the set is infeasible, and each set with one row less is not.  None if a limit got in the way, or if the set is
+    too large to be told."""
     keep = list(range(problem.n_rows))
     blank = replace(problem, cost_exact=Exact(np.zeros(problem.n_vars, np.int64)), offset=Fraction(0))
     step = max(1, len(keep) // 4)
@@ -119,6 +121,8 @@ def irreducible(problem: Problem) -> tuple[str, ...] | None:
             else:
                 return None
         step //= 2
+    if len(keep) > _LARGEST:
+        return None
     proved = label(subset(blank, keep), nodes=_NODES)
     if not isinstance(proved, Label) or proved.status != "infeasible" or not keep:
         return None

@@ -93,7 +93,7 @@ def flipped(case: Case, variant: int) -> str | None:
     if other.status != "optimal" or other.objective_exact is None:
         return None
     gap = abs(other.objective_exact - case.label.objective_exact)
-    value, gap_text = case.worth(other.objective_exact), case.worth(gap)
+    value, gap_text = case.worth(other.objective_exact), case.roughly(gap)
     if gap == 0:
         return _one_of(
             variant, "flip",

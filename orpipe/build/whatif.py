@@ -104,7 +104,7 @@ def told(case: Case, found: Study) -> dict[str, Any]:
     for step in found.steps:
         value = step.label.objective_exact
         change = None if value is None or step is base else value - base.label.objective_exact
-        moved = "" if change is None else "none" if not change else f"{'+' if change > 0 else '-'}{case.worth(abs(change))}"
+        moved = "" if change is None else "none" if not change else f"{'+' if change > 0 else '-'}{case.roughly(abs(change))}"
         rows.append({"value": measured(step.value), "optimum": "no feasible plan" if value is None else case.worth(value),
                      "change": "" if value is None else "base case" if step is base else moved, "same": "yes" if step.same else "no"})
     return {"entry": named(case.model, found.param.meaning, found.param.indices, found.entry, found.param.domain), "was": measured(base.value),
@@ -130,4 +130,4 @@ def _remarks(case: Case, found: Study, measured: Any) -> Iterator[str]:
         yield f"Going from {measured(a.value)} to {measured(b.value)} changes nothing in the optimal value."
     if len({gap for _, _, gap in gaps}) > 1:
         a, b, gap = max(gaps, key=lambda g: g[2])
-        yield f"The largest difference between neighbouring cases, {case.worth(gap)}, lies between {measured(a.value)} and {measured(b.value)}."
+        yield f"The largest difference between neighbouring cases, {case.roughly(gap)}, lies between {measured(a.value)} and {measured(b.value)}."

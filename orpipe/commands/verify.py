@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from orpipe import __version__
 from orpipe.console import put_json, put_table, say
 from orpipe.errors import UsageError
 
@@ -67,7 +68,8 @@ def verify(
         _progress() as advance,
     ):
         tally = judge_file(judge, answers, output, overwrite=overwrite, limit=limit, progress=advance, said=say)
-    found = tally.report(ks, seed, {"tolerance": str(judge.policy), "timeout": f"{timeout:g} s", "verdicts": str(output)})
+    settings = {"tolerance": str(judge.policy), "timeout": f"{timeout:g} s", "orpipe": __version__, "verdicts": str(output)}
+    found = tally.report(ks, seed, settings)
     if report is not None:
         import json
 

@@ -1,4 +1,4 @@
-"""Problem texts: templates/nl/<family>/<register>.j2 in three data interfaces.
+"""Problem texts: templates/nl/<family>/<register>.j2 in three data interfaces; <register>_2.j2 and so on word the same anew.
 
 A register template is prose with three kinds of holes:
     {{ facts() }}                                     the data, in the interface at hand (text: facts.j2 of the family)
@@ -224,8 +224,14 @@ def shared_context(instance: Instance, interface: Interface) -> tuple[dict[str, 
     }, teller
 
 
-def render_problem(instance: Instance, register: str, interface: Interface) -> ProblemText:
-    """The problem as a reader meets it.  Raises UsageError for an unknown register or interface, ModelError for templates
+@cache
+def problem_wordings(family: str, register: str) -> tuple[str, ...]:
+    """Template names of one register: memo.j2, memo_2.j2, ..."""
+    return tuple(sorted(f"nl/{family}/{p.name}" for p in (templates() / "nl" / family).glob(f"{register}*.j2")))
+
+
+def render_problem(instance: Instance, register: str, interface: Interface, wording: int = 0) -> ProblemText:
+    """The problem as a reader meets it; `wording` picks one of the register's templates.  Raises UsageError for an unknown register or interface, ModelError for templates
     that name what the model does not hold."""
     if interface not in INTERFACES or register not in REGISTERS:
         raise UsageError(f"no text '{register}/{interface}'; registers: {', '.join(REGISTERS)}; interfaces: {', '.join(INTERFACES)}")
@@ -239,9 +245,10 @@ def render_problem(instance: Instance, register: str, interface: Interface) -> P
         return tables_text(instance.model, instance.data) if interface == "tables" else schema_text(instance.model, instance.data, interface)
 
     context.update(facts=facts, register=register)
-    name = f"templates/nl/{instance.family.name}/{register}.j2"
+    names = problem_wordings(instance.family.name, register) or (f"nl/{instance.family.name}/{register}.j2",)
+    name = f"templates/{names[wording % len(names)]}"
     try:
-        text = env.get_template(f"nl/{instance.family.name}/{register}.j2").render(context)
+        text = env.get_template(names[wording % len(names)]).render(context)
     except jinja2.TemplateError as error:
         raise ModelError(f"{name}: {error}") from error
     except AttributeError as error:

@@ -82,7 +82,13 @@ def data_tables(model: Model, data: Mapping[str, Any]) -> list[Table]:
 
 
 def _bare(model: Model, s: SetDecl, arrays: Arrays) -> Table:
-    """A set that carries no numbers of its own."""
+    """A set that carries no numbers of its own; pairs are gathered by their first component."""
+    if len(s.over) == 2:
+        first, second = (model.set_by[k.set] for k in s.over)
+        gathered: dict[str, list[str]] = {}
+        for a, b in tuples_of(model, arrays, s.over, s.symbol):
+            gathered.setdefault(str(a), []).append(str(b))
+        return upper_first(s.plural), [upper_first(first.noun), upper_first(second.plural)], [[a, ", ".join(bs)] for a, bs in gathered.items()]
     if s.over:
         return (upper_first(s.plural), [upper_first(x) for x in component_names(model, s.over)],
                 [[str(x) for x in key] for key in tuples_of(model, arrays, s.over, s.symbol)])

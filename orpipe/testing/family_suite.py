@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 
 from orpipe.algebra.nodes import Model
 from orpipe.algebra.parse import parse_model, rename_like
@@ -19,10 +20,11 @@ from orpipe.instances import Instance, draw, golden
 from orpipe.render.answer import Solution, render_answer
 from orpipe.render.emit import emit
 from orpipe.render.files import data_json
-from orpipe.render.nl import INTERFACES, REGISTERS, render_problem
+from orpipe.render.nl import INTERFACES, REGISTERS, problem_wordings, render_problem
 from orpipe.render.words import figure
 from orpipe.scenarios import scenarios
 from orpipe.solve import Label, label
+from orpipe.testing.prose import flaws, prose
 from orpipe.verify.replay import Script
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
@@ -96,18 +98,27 @@ def check_texts(family: Family, level: int) -> None:
             instance = drawn(family, level, 3, formulation, scene.id)
             data, counts = set(data_numbers(instance)), set(count_numbers(instance))
             for register in REGISTERS:
-                for interface in INTERFACES:
-                    where = f"{family.name}/{register}/{interface}/{scene.id}"
-                    problem = render_problem(instance, register, interface)
+                names = problem_wordings(family.name, register)
+                for interface, (wording, name) in product(INTERFACES, enumerate(names)):
+                    where = f"{name}, {interface}, {scene.id}"
+                    problem = render_problem(instance, register, interface, wording)
                     assert not (missing := problem.missing(instance.model)), f"{where} leaves unsaid {missing}"
                     assert "{" not in re.sub(r"`[^`]*`", "", problem.text), f"{where}: a hole was not filled"
-                    assert not re.search(r"\b(\w+) \1\b(?<!had had)(?<!that that)", re.sub(r"\|.*", "", problem.text)), f"{where}: a word stands twice"
+                    assert not (found := flaws(problem.text)), f"{where}: {found}"
+                    assert not (letters := set(lone_letters(problem.text, instance))), f"{where}: symbols in the story: {letters}"
                     shown = set(numbers_in(problem.text, instance))
                     if interface in ("json", "csv"):
                         assert not (leaked := {x for x in shown - counts if len(x) > 2}), f"{where} shows values of a file: {leaked}"
                     else:
                         assert not (foreign := shown - data - counts), f"{where} shows numbers that are not data: {foreign}"
                         assert not (lost := data - shown - {"0", "1"}), f"{where} does not show {lost}"
+
+
+def lone_letters(text: str, instance: Instance) -> Iterator[str]:
+    """Single letters of the prose that are neither words, labels nor units: symbols of the model that leaked."""
+    words = {"a", "A", "I", "s", "X"} | {x for pair in instance.scenario.units.values() for x in pair}
+    words |= {x for name in label_texts(instance) for x in name.split()}
+    yield from (x for x in re.findall(r"(?<![\w-])[A-Za-z](?![\w-])", prose(text)) if x not in words)
 
 
 def numbers_in(text: str, instance: Instance) -> Iterator[str]:
@@ -149,7 +160,8 @@ def check_answer(family: Family, level: int) -> None:
         found = label(instance.problem)
         assert isinstance(found, Label) and found.point is not None
         text = render_answer(instance, Solution.of(instance, found.point))
-        assert len(text) > 10 and "{" not in text and text.endswith("."), f"{instance.id}: {text!r}"
+        assert len(text) > 10 and text.endswith("."), f"{instance.id}: {text!r}"
+        assert not (slips := flaws(text)), f"{instance.id}: {slips}"
 
 
 def check_algebra(family: Family) -> None:

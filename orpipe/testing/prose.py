@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -16,25 +17,27 @@ _SLIPS = (
     (r"(?<!\w)(\w+) \1(?!\w)", "a word twice"),
     (r"\b[Aa]n? an?\b|\b[Tt]he (?:a|an|the)\b|\b[Aa]n? the\b", "two articles"),
     (r"\b[Aa] (?!uni|use|one|eu|EUR)[aeiou]\w", "«a» before a vowel"),
-    (r"\b[Aa]n (?!hour|honest|MILP|LP|EUR)[^\Waeiou\d]\w", "«an» before a consonant"),
+    (r"\b[Aa]n (?!hour|honest|MILP|LP|EUR)[^\WaeiouAEIOU\d]\w", "«an» before a consonant"),
     (r"/(day|week|month|night|hour) (?:a|per|each) \1\b", "a period twice"),
     (r" [,;:.?](?=\s|$)", "a space before a stop"),
     (r"(?<!\.)\.\.(?!\.)|,,|;;|::|,\.|;\.", "two stops"),
     (r"[{}]", "a brace in prose"),
     (r"\bNone\b(?! of)|\bnan\b|\bTrue\b|\bFalse\b", "a Python value in prose"),
     (r"\d[eE][+-]\d", "exponent notation"),
-    (r"(?<![.\d])\d{13,}|(?<![\d])\d+\.\d{13,}", "more than twelve digits"),
+    (r"(?<![.\d])\d{13,}|(?<![\d])\d+\.\d{15,}", "more digits than are certain"),
     (r"\((?:\w)\) (?:in|\\in)\b", "a tuple of one"),
     (r"(?<=[a-z)])[.?!] [a-z](?![.)])", "a small letter after a full stop"),
     (r"\(\)|\[\]|\*\*\*\*", "empty brackets or bold"),
+    (r"(?<![\w.,/=-])1 (?:pallet|tonne|hour|minute|second|day|week|night|point|roll|beam|bolt|reel|bar|panel|cent|portion|ration|nurse|guard|clerk"
+     r"|constraint|variable)s\b", "one with a plural"),
 )
 
 
 def prose(text: str) -> str:
-    """The text with fences, tables and headings left out and inline code and formulas as «X»."""
+    """The text with fences and tables left out, and inline code and formulas as «X»."""
     text = re.sub(r" \(exactly [^)]*\)", "", _FENCE.sub("", text))
     text = _CODE.sub("X", _MATH.sub("X", text))
-    return "\n".join(line for line in text.splitlines() if not line.startswith(("|", "#", "    ")))
+    return "\n".join(line.lstrip("# ") if line.startswith("#") else line for line in text.splitlines() if not line.startswith(("|", "    ")))
 
 
 def flaws(text: str) -> list[str]:
@@ -64,7 +67,7 @@ def _markdown(text: str) -> Iterator[str]:
             yield f"an empty fence ({language})"
         if language == "python":
             try:
-                compile(body, "program", "exec")
+                ast.parse(body)
             except SyntaxError as error:
                 yield f"a program does not compile: {error}"
     bare = _FENCE.sub("X", text)

@@ -102,19 +102,21 @@ def fences(text: str) -> list[Block]:
 def tags(text: str) -> list[Block]:
     """<python>…</python> and the like; content that holds fences is left to `fences`."""
     found: list[Block] = []
-    at = 0
+    open_one: Block | None = None  # the last tag that is never closed
+    at, low = 0, text.lower()
     while (begun := _TAG.search(text, at)) is not None:
-        name = begun["tag"] or begun["square"]
-        close = f"</{name.lower()}>" if begun["tag"] else f"[/{name.lower()}]"
-        end = text.lower().find(close, begun.end())
-        body = text[begun.end():end if end >= 0 else len(text)]
+        name = (begun["tag"] or begun["square"]).lower()
+        close = f"</{name}>" if begun["tag"] else f"[/{name}]"
+        end = low.find(close, begun.end())
+        if end < 0:
+            open_one = Block(text[begun.end():], f"{begun[0]} tag, not closed", "python", False)
+            at = begun.end()
+            continue
+        body = text[begun.end():end]
         if "```" not in body:
-            what = f"{begun[0]} tag" + ("" if end >= 0 else ", not closed")
-            found.append(Block(textwrap.dedent(body.strip("\n")), what, "python", end >= 0))
-        at = end + len(close) if end >= 0 else begun.end()
-        if end < 0 and len(found) > 200:
-            break
-    return found
+            found.append(Block(textwrap.dedent(body.strip("\n")), f"{begun[0]} tag", "python"))
+        at = end + len(close)
+    return found if open_one is None or "```" in open_one.text else [*found, open_one]
 
 
 def answer_part(text: str) -> str | None:

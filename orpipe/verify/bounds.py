@@ -113,8 +113,9 @@ class Bounds:
 
     def _implied(self, row: AtMost) -> dict[int, Span]:
         """What a row says of each column, given the least that the others come to; {} where a column stands twice."""
-        terms = {k: a for k, a in zip(row.terms.indices, row.terms.values, strict=True) if a}
-        if len(terms) != len(row.terms.indices):
+        pairs = [(k, a) for k, a in zip(row.terms.indices, row.terms.values, strict=True) if a]
+        terms = dict(pairs)
+        if len(terms) != len(pairs):
             return {}
         least = {k: a * (self.lower[k] if a > 0 else self.upper[k]) for k, a in terms.items()}
         endless = [k for k, end in least.items() if not math.isfinite(end)]

@@ -1,14 +1,15 @@
 """Our own solve of a captured model, and what would explain a wrong optimum.
 
-One solver is asked first.  Where it agrees with the label, solver and label are two witnesses and that settles it; where
-it does not, or stands too close to the tolerance, or its point does not bear rounding, orpipe.solve.label decides: two
-solver families and exact arithmetic.  So every WRONG_OPTIMUM rests on two families, and a doubt is UNDECIDED.
+One solver is asked first (the next one of orpipe.solve.POLICY where it finds no proof in time).  Where it agrees with the
+label, solver and label are two witnesses and that settles it; where it does not, or stands too close to the tolerance, or
+its point does not bear rounding, orpipe.solve.label decides: two solver families and exact arithmetic.  So every
+WRONG_OPTIMUM rests on two families, and a doubt is UNDECIDED.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from orpipe.verify.verdict import Policy, Solved, agreement
 
 _INFINITE = 1e20  # every library reads a bound of this size as none
 _FEASIBLE = 1e-6  # violation of a row or bound, relative to max(1, its side)
-_HINT_SECONDS = 2.0
+_HINT_SECONDS = 0.5
 _FAILURES: Mapping[str, Failure] = {
     "limit": Failure.LIMIT, "disagreement": Failure.DISAGREEMENT, "inexact point": Failure.INEXACT,
     "undecided": Failure.LIMIT, "unsupported": Failure.UNSUPPORTED, "error": Failure.INTERNAL,
@@ -31,14 +32,24 @@ _FAILURES: Mapping[str, Failure] = {
 
 
 def resolve(problem: Problem, truth: Truth, policy: Policy, seconds: float = 20.0) -> Solved:
-    """Status and objective of `problem`, as sure as the verdict on it needs.  seconds: time limit of each solve."""
+    """Status and objective of `problem`, as sure as the verdict on it needs.  seconds: time limit of each solve, of which
+    there are at most five long ones."""
     began = time.perf_counter()
     problem = without_giants(problem)
-    found = _first(problem, truth, policy, seconds)
-    if found is None:
-        found = _proved(problem, policy, seconds)
-        if found.status:
-            found = replace(found, hint=_hint(problem, found, truth, policy, min(_HINT_SECONDS, seconds)))
+    names = POLICY[problem.kind]
+    result = _solve(problem, names, seconds)
+    if result is not None and result.outcome.limited:
+        found = Solved("", problem.maximize, failure=Failure.LIMIT, solvers=(_named(result),),
+                       detail=f"our solve found no proof within {seconds:g} s ({result})")
+    else:
+        agreed = _agreed(problem, result, truth, policy)
+        if agreed is not None:
+            found = agreed
+        else:
+            rest = names[names.index(result.solver):] if result is not None else names  # those before it were too slow
+            found = _proved(problem, rest, seconds)
+            if found.status:
+                found = replace(found, hint=_hint(problem, found, truth, policy, min(_HINT_SECONDS, seconds)))
     return replace(found, seconds=time.perf_counter() - began)
 
 
@@ -97,22 +108,23 @@ def _within(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> bool:
     return not bool((under & np.isfinite(low)).any() or (over & np.isfinite(high)).any())
 
 
-def _solve(problem: Problem, seconds: float) -> Result | None:
-    """The policy's first solver; None if it cannot take the problem."""
-    try:
-        return settle(solver(POLICY[problem.kind][0]), problem, seconds)
-    except Unsupported:
-        return None
+def _solve(problem: Problem, names: Sequence[str], seconds: float) -> Result | None:
+    """The first of these solvers that does not run into its limit, else the first that did; None if none can take it."""
+    slow: Result | None = None
+    for name in names:
+        try:
+            result = settle(solver(name), problem, seconds)
+        except Unsupported:
+            continue
+        if not result.outcome.limited:
+            return result
+        slow = slow or result
+    return slow
 
 
-def _first(problem: Problem, truth: Truth, policy: Policy, seconds: float) -> Solved | None:
-    """One solver's answer, where nothing more is needed."""
-    result = _solve(problem, seconds)
-    if result is None or result.outcome.limited:
-        return None if result is None else Solved(
-            "", problem.maximize, failure=Failure.LIMIT, solvers=(str(result),),
-            detail=f"our solve found no proof within {seconds:g} s ({result})")
-    if not result.outcome.proof:
+def _agreed(problem: Problem, result: Result | None, truth: Truth, policy: Policy) -> Solved | None:
+    """One solver's answer, where it agrees with the label, or where there is none to turn on it."""
+    if result is None or not result.outcome.proof:
         return None
     common: dict[str, Any] = {"maximize": problem.maximize, "offset": float(problem.offset), "solvers": (_named(result),)}
     checked = "one solver" if truth.absent else "label"
@@ -128,21 +140,22 @@ def _first(problem: Problem, truth: Truth, policy: Policy, seconds: float) -> So
     return None
 
 
-def _proved(problem: Problem, policy: Policy, seconds: float) -> Solved:
+def _proved(problem: Problem, names: Sequence[str], seconds: float) -> Solved:
     """Two families and exact arithmetic."""
     try:
-        found = label(problem, time_limit=seconds)
+        found = label(problem, time_limit=seconds, policy={problem.kind: tuple(names)})
     except OrpipeError as error:
         found = Refusal("error", str(error), ())
-    names = tuple(dict.fromkeys(map(_named, found.results)))
+    asked = tuple(dict.fromkeys(map(_named, found.results)))
     if isinstance(found, Refusal):
-        return Solved("", problem.maximize, failure=_FAILURES[found.reason], solvers=names,
+        failure = Failure.LIMIT if len(names) < len(POLICY[problem.kind]) else _FAILURES[found.reason]
+        return Solved("", problem.maximize, failure=failure, solvers=asked,
                       detail=f"our solvers do not settle the model ({found.reason}): {found.detail}")
     size = 1.0
     if found.point is not None and found.status == "optimal":
         size = float(np.abs(problem.cost * np.array([float(v) for v in found.point])).sum() + abs(problem.offset))
     checked = "exact" if isinstance(found, Label) and found.proof == "exact" else "two families"
-    return Solved(found.status, problem.maximize, found.objective, float(problem.offset), size, checked, names)
+    return Solved(found.status, problem.maximize, found.objective, float(problem.offset), size, checked, asked)
 
 
 def _named(result: Result) -> str:
@@ -169,7 +182,7 @@ def _hint(problem: Problem, found: Solved, truth: Truth, policy: Policy, seconds
     if not integer.all():
         variants.append((Failure.INTEGRALITY, replace(problem, integer=np.ones_like(integer))))
     for failure, variant in variants:
-        result = _solve(variant, seconds)
+        result = _solve(variant, POLICY[variant.kind][:1], seconds)
         if result is None or result.outcome is not Outcome.OPTIMAL:
             continue
         point = _point(variant, result.point, result.objective, policy)

@@ -31,7 +31,7 @@ from orpipe.verify.truth import Truth, Value
 from orpipe.verify.verdict import Policy, Solved
 from orpipe.verify.zygote import Frames, pack
 
-_MEMORY = 8 << 30  # address space of a solving process
+_MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0
 
 
@@ -88,7 +88,7 @@ class Solvers:
                 if self.closed:
                     return {"fault": "the judge was closed"}
                 process = process if process is not None and process.alive else self._start()
-                found = process.ask(message, 4 * self.seconds + 10.0)
+                found = process.ask(message, 6 * self.seconds + 10.0)
                 if found is not None:
                     return found
                 if process.late:

@@ -63,8 +63,8 @@ class Source:
             return 0 if _PYTHON_LINE.search(self.code) else -1
         if self.library:
             return 3 if solves(self.nodes) else 2
-        telling = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Call, ast.Assign, ast.AugAssign)
-        return 1 if any(isinstance(node, telling) for node in self.nodes) else -1
+        silent = (ast.Expr, ast.AnnAssign, ast.Pass)  # what words may parse as: "Optimum: 30", "x <= 12"
+        return 1 if any(isinstance(n, ast.Call) or (isinstance(n, ast.stmt) and not isinstance(n, silent)) for n in self.nodes) else -1
 
     @cached_property
     def bound(self) -> set[str]:

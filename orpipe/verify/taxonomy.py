@@ -6,10 +6,12 @@ is not installed, a licence, a solver's limit, the sandbox) is UNDECIDED, never 
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Literal
 
 from orpipe.verify.sandbox import Run
@@ -81,7 +83,10 @@ ELSEWHERE = frozenset(re.findall(r"\S+", """
     tabulate prettytable openpyxl xlrd pyarrow geopy requests deap pymoo pygad pyswarm simpy numba torch tensorflow
     jax swiglpk cylp glpk qpsolvers osqp ecos scs clarabel picos gurobipy_pandas optlang minizinc z3 pysat tqdm
 """))
-_LICENSED = {"gurobipy", "coptpy", "xpress", "cplex", "mosek", "docplex", "mindoptpy"}
+_LICENSED = {  # and the exceptions that tell of a licence
+    "gurobipy": {"GurobiError"}, "coptpy": {"CoptError"}, "xpress": {"SolverError", "InterfaceError", "RuntimeError"},
+    "cplex": {"CplexSolverError", "CplexError"}, "docplex": {"DOcplexException", "DOcplexLimitsExceeded"}, "mosek": {"Error"},
+}
 _LICENCE = re.compile(r"licen[cs]e|size[- ]limit|exceed\w* .{0,40}(?:limit|size)|promotional version", re.IGNORECASE)
 _DENIED = re.compile(r"operation not permitted|permission denied|function not implemented", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
@@ -121,7 +126,7 @@ def read_ending(run: Run, library: str = "", files: Collection[str] = (), strict
 
 
 def _stop(run: Run) -> Ending:
-    if "SIGSYS" in run.message or "result channel" in run.message:
+    if "SIGSYS" in run.message or "channel" in run.message:
         return Ending("answer", Failure.FORBIDDEN, f"forbidden action: {run.message}")
     failure = _OWN[run.outcome]
     if failure is Failure.NO_MODEL:
@@ -133,9 +138,9 @@ def _exception(run: Run, library: str, files: Collection[str]) -> Ending:
     name, message = run.exception, run.message
     text = f"{name}: {_short(message)}" if message else name
     module = _MODULE.search(message) if name in ("ModuleNotFoundError", "ImportError") else None
-    if module is not None and module[1].partition(".")[0] in ELSEWHERE:
+    if module is not None and _lacking(module[1].partition(".")[0]):
         return Ending("ours", Failure.LIBRARY, f"'{module[1]}' is not installed here; install it and judge again", name)
-    if library in _LICENSED and _LICENCE.search(message):
+    if name in _LICENSED.get(library, ()) and _LICENCE.search(message):
         return Ending("ours", Failure.LICENCE, f"licence of {library}: {_short(message)}", name)
     if name == "PermissionError" or (name in ("OSError", "BlockingIOError") and _DENIED.search(message)):
         return Ending("answer", Failure.FORBIDDEN, f"forbidden action: {text}", name)
@@ -146,6 +151,12 @@ def _exception(run: Run, library: str, files: Collection[str]) -> Ending:
     if name == "FileNotFoundError":
         return Ending("answer", Failure.MISSING_FILE, f"the program asks for a file that was not given: {_short(message)}", name)
     return Ending("answer", Failure.EXCEPTION, f"the program raised {text}", name)
+
+
+@cache
+def _lacking(module: str) -> bool:
+    """A known library that is really not here: a program may raise what it likes."""
+    return module in ELSEWHERE and importlib.util.find_spec(module) is None
 
 
 def _short(message: str, limit: int = 200) -> str:

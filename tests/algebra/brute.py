@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,7 +22,7 @@ class Undefined(Exception):
 
 @dataclass
 class Linear:
-    coef: Counter = field(default_factory=Counter)
+    coef: defaultdict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     const: Fraction = Fraction(0)
     touched: bool = False
 
@@ -58,7 +58,7 @@ class Brute:
         self.cost, self.offset = total.coef, total.const
         self.rows = {r.name + self.suffix(r.forall, p): self.row(r, p)
                      for r in model.rows for p in self.places({}, r.forall, r.where)}
-        numbers = [*self.cost.values(), *(v for r in self.rows.values() for v in (r.side, *r.coef.values())),
+        numbers: list[Fraction] = [*self.cost.values(), *(v for r in self.rows.values() for v in (r.side, *r.coef.values())),
                    *(b for pair in self.bounds.values() for b in pair if b is not None)]
         if any(abs(v) > sys.float_info.max for v in numbers):
             raise Undefined
@@ -115,7 +115,7 @@ class Brute:
         if None in at or (decl.domain is not None and at not in self.tuples[decl.domain]):
             raise Undefined
         for k, index in zip(at, decl.indices, strict=True):
-            value = value[self.labels[index.set][k]]
+            value = value[self.labels[index.set][k]]  # type: ignore[index]
         return Fraction(str(value))
 
     def value(self, e: n.Expr, p: Place) -> Fraction:
@@ -141,7 +141,7 @@ class Brute:
                 at = [self.at(r, p) for r in refs]
                 name = None if None in at else decl.name + self.suffix(
                     decl.indices, {k.name: a for k, a in zip(decl.indices, at, strict=True)})  # type: ignore[misc]
-                if name not in self.columns:
+                if name is None or name not in self.columns:
                     raise Undefined
                 out.coef[name] += times
                 out.touched = True

@@ -133,7 +133,7 @@ def integer_problems(draw: Any) -> tuple[n.Model, dict[str, Any]]:
 def test_optimum_is_the_best_of_all_points(case: tuple[n.Model, dict[str, Any]]) -> None:
     problem = ground(*case)
     ranges = [range(int(lo), int(hi) + 1) for lo, hi in zip(problem.lower, problem.upper, strict=True)]
-    values = [problem.objective(p) for p in itertools.product(*ranges) if not problem.violations(p)]
+    values = [problem.objective([*map(Fraction, p)]) for p in itertools.product(*ranges) if not problem.violations(p)]
     best = (max if problem.maximize else min)(values, default=None)
     solved = highs_optimum(problem)
     assert (solved is None) == (best is None)

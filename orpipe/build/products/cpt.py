@@ -109,4 +109,4 @@ def relaxed(case: Case) -> dict[str, Any] | None:
     if not isinstance(found, Label) or found.objective_exact is None or case.label.objective_exact is None:
         return None
     return {"value": case.worth(found.objective_exact), "tight": found.objective_exact == case.label.objective_exact,
-            "gap": case.worth(abs(found.objective_exact - case.label.objective_exact)), "bound": "upper" if problem.maximize else "lower"}
+            "gap": case.roughly(abs(found.objective_exact - case.label.objective_exact)), "bound": "upper" if problem.maximize else "lower"}

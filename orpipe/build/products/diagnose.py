@@ -29,7 +29,7 @@ from orpipe.mutate import Mutant, mutants
 from orpipe.problem import Problem
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
-from orpipe.render.words import figure, whether
+from orpipe.render.words import figure, the, whether
 from orpipe.solve import Label, label
 
 SUBTASKS = ("faulty-program", "faulty-model", "infeasible-data", "unfounded-doubt")
@@ -146,10 +146,8 @@ def doubt(case: Case, order: Order) -> Product:
         before, after = piece_text(part.before), piece_text(part.after)
         context = describe(case) | told(case, fault, which="changed model") | {
             "problem": asked.text, "files": file_blocks(asked.files), "before": before, "after": after, "optimum": case.optimum,
-            "value": case.value, "before_label": label_of(part.before),
-            "reason": part.before.because if isinstance(part.before, Row) else whether(part.before.meaning),
+            "value": case.value, "says": defence(part.before),
             "piece": {"Row": "constraint", "Term": "objective term", "VarDecl": "variable"}[type(part.before).__name__],
-            "is_row": isinstance(part.before, Row),
         }
         return _finish(case, order, "unfounded-doubt", context, asked.files, (), _fault_record(fault) | {"register": asked.register})
     raise Unmade("no proposal of a reviewer changes the outcome here")
@@ -175,7 +173,8 @@ def infeasible_data(case: Case, order: Order) -> Product:
         "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least is None else measured(tight.least),
         "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
         else case.worth(tight.least_label.objective_exact),
-        "raised": tight.after > tight.before, "optimum": case.optimum, "sum": why_not(case, tight.instance.problem, tight.conflict),
+        "raised": tight.after > tight.before, "optimum": case.optimum, "value": case.value,
+        "sum": why_not(case, tight.instance.problem, tight.conflict),
     }
     return _finish(case, order, "infeasible-data", context, asked.files, (),
                    {"register": asked.register, "conflict": list(tight.conflict), "entry": [tight.param.symbol, *map(str, tight.entry)],
@@ -183,11 +182,17 @@ def infeasible_data(case: Case, order: Order) -> Product:
                    instance_id=tight.instance.id, status="infeasible", objective=None, extra_instances=((tight.instance, tight.label),))
 
 
-def label_of(piece: Row | Term | VarDecl) -> str:
-    """The piece at the start of a sentence: «The constraint `cover`»."""
-    if isinstance(piece, VarDecl):
-        return f"The variable `{piece.symbol}`"
-    return f"The {'constraint' if isinstance(piece, Row) else 'objective term'} `{piece.name}`"
+def defence(piece: Row | Term | VarDecl) -> str:
+    """Why a piece is right as it stands, in one clause with a capital letter and without a full stop."""
+    if isinstance(piece, Row):
+        return f"The constraint `{piece.name}` has to say that {piece.because}, and that is exactly what it says"
+    if isinstance(piece, Term):
+        return f"The objective term `{piece.name}` stands for {the(piece.meaning)}, and it is written accordingly"
+    if piece.kind == "binary":
+        return f"The variable `{piece.symbol}` is a yes-or-no choice, {whether(piece.meaning)}, and it is declared as one"
+    if piece.kind == "integer":
+        return f"The variable `{piece.symbol}` is {the(piece.meaning)}, which can only be a whole number, and it is declared as one"
+    return f"The variable `{piece.symbol}` is {the(piece.meaning)}, which need not be a whole number, and its bounds are those of the text"
 
 
 def piece_text(piece: Row | Term | VarDecl | Objective) -> str:

@@ -64,10 +64,10 @@ class CapacitatedLotSizing(Family):
         )
         m.require("first_balance", b[p] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
                   where=t == first, tightened_by="d",
-                  because="initial stock and production of the first {T} meet its demand; the rest is stock at its end")
+                  because="initial stock and production of the first {T} cover its demand, and what is left is stock at its end")
         m.require("balance", s[p, t - 1] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
                   where=t > first, tightened_by="d",
-                  because="stock of the {T} before and production meet the demand of the {T}; the rest stays in stock")
+                  because="stock of the {T} before and production cover the demand of the {T}, and what is left stays in stock")
         m.require("capacity", sum_(p)(u[p] * y[p, t] + a[p] * x[p, t]) <= k[t], forall=(t,), tightened_by="k",
                   because="the {setups} of a {T} and the making of the {P_s} fit into the {machine} time of that {T}")
         m.fixed_charge("lot", x[p, t], y[p, t], limit[p], forall=(p, t), tightened_by="m",

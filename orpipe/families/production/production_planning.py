@@ -66,10 +66,10 @@ class ProductionPlanning(Family):
         )
         m.require("first_balance", b[p] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
                   where=t == first, tightened_by="d",
-                  because="initial stock and production of the first {T} meet its demand; the rest is stock at its end")
+                  because="initial stock and production of the first {T} cover its demand, and what is left is stock at its end")
         m.require("balance", s[p, t - 1] + x[p, t] == d[p, t] + s[p, t], forall=(p, t),
                   where=t > first, tightened_by="d",
-                  because="stock of the {T} before and production meet the demand of the {T}; the rest stays in stock")
+                  because="stock of the {T} before and production cover the demand of the {T}, and what is left stays in stock")
         m.require("capacity", sum_(p)(a[p] * x[p, t]) <= k[t] + o[t], forall=(t,), tightened_by="k",
                   because="the work done in a {T} fits into its regular hours and the overtime worked")
         m.require("final_stock", s[p, t] >= e[p], forall=(p, t), where=t == last, tightened_by="e",

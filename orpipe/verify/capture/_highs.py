@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from orpipe.verify.capture import Captured
 
@@ -33,11 +34,15 @@ def answer(model: Captured, seconds: float = math.inf) -> Answered:
     h.setOptionValue("output_flag", False)
     if 0 < seconds < 1e6:
         h.setOptionValue("time_limit", float(seconds))
-    i, empty = np.int32, np.zeros(0, np.int32)
-    sense = -1 if model.maximize else 1
-    h.passModel(len(model.columns), len(model.rows), len(model.data), 0, 2, 0, sense, model.offset, model.cost,
-                model.lower, model.upper, model.row_lower, model.row_upper, model.indptr[:-1].astype(i),
-                model.indices.astype(i), model.data, empty, empty, np.zeros(0), model.integer.astype(i))
+    n, m, i = len(model.columns), len(model.rows), np.int32
+    matrix = sp.csr_array((model.data, model.indices, model.indptr), shape=(m, n), copy=True)
+    matrix.sum_duplicates()  # HiGHS refuses a row with a column twice
+    sense, empty = -1 if model.maximize else 1, np.zeros(0, i)
+    passed = h.passModel(n, m, matrix.nnz, 0, 2, 0, sense, model.offset, model.cost, model.lower, model.upper,
+                         model.row_lower, model.row_upper, matrix.indptr[:-1].astype(i), matrix.indices.astype(i),
+                         matrix.data, empty, empty, np.zeros(0), model.integer.astype(i))
+    if passed.name == "kError":
+        raise RuntimeError("HiGHS refuses the captured model")
     h.run()
     status = _status(h)
     spent = h.getRunTime()

@@ -94,17 +94,17 @@ def read(model: Any, relaxed: bool = False) -> Captured:
             raise Unsupported(f"coptpy: the model has {what}")
     columns, rows = _items(model.getVars()), _items(model.getConstrs())
     kinds = [v.getType() for v in columns]
-    lower, upper = (_sides(model.getInfo(name, columns)) for name in ("LB", "UB"))
+    lower, upper = (_sides(model.getInfo(name, columns) if columns else []) for name in ("LB", "UB"))
     binary = np.array([kind == "B" for kind in kinds], bool)
     lower[binary], upper[binary] = np.maximum(lower[binary], 0), np.minimum(upper[binary], 1)
-    row_lower, row_upper = (_sides(model.getInfo(name, rows)) for name in ("LB", "UB"))
+    row_lower, row_upper = (_sides(model.getInfo(name, rows) if rows else []) for name in ("LB", "UB"))
     matrix = model.getA().tocsr() if rows else None
     objective = model.getObjective()
     quadratic = bool(model.getAttr("HasQObj"))
     base = Captured.of(
         "coptpy", "coptpy", maximize=model.getAttr("ObjSense") < 0, offset=model.getAttr("ObjConst"),
         columns=[v.getName() for v in columns], rows=[c.getName() for c in rows],
-        cost=model.getInfo("Obj", columns), lower=lower, upper=upper,
+        cost=model.getInfo("Obj", columns) if columns else [], lower=lower, upper=upper,
         integer=[kind in "BI" and not relaxed for kind in kinds], row_lower=row_lower, row_upper=row_upper,
         indptr=[0] if matrix is None else matrix.indptr, indices=[] if matrix is None else matrix.indices,
         data=[] if matrix is None else matrix.data,

@@ -53,12 +53,32 @@ def centred(form: Form, units: bool = False) -> Centred:
     centre = np.where(has_low & has_high, (low + high) / 2, low + high)
     moved, scale = form.shifted(centre), np.ones(form.n)
     if units:
-        width = np.where(has_low & has_high, high - low, 0.0)
-        scale = np.where(form.whole, 1.0, np.where(form.cost != 0, np.abs(form.cost), np.where(width > 0, 1 / np.where(
-            width > 0, width, 1.0), 1.0)))
+        scale = unit_scales(moved)
         moved = Form(moved.A / scale, moved.lo, moved.hi, moved.cost / scale, moved.offset, moved.magnitude,
                      moved.low * scale, moved.high * scale, moved.whole, moved.columns, moved.rows, moved.empty)
     return Centred(moved, centre, scale, one_sided(moved))
+
+
+def unit_scales(form: Form) -> np.ndarray:
+    """(n,) factors that give continuous columns a unit of the model's own: unit cost, else unit width, else unit size beside
+    the columns that have one (or the side) in some row.  Units and the scale of rows do not matter to it.  Centred."""
+    cost, width = np.abs(form.cost), np.where(np.isfinite(form.high - form.low), form.high - form.low, 0.0)
+    scale = np.where(form.whole, 1.0, np.where(cost > 0, cost, np.where(width > 0, 1 / np.where(width > 0, width, 1.0), 1.0)))
+    known = form.whole | (cost > 0) | (width > 0)
+    size = np.abs(form.A)
+    side = np.maximum(*(np.where(np.isfinite(v), np.abs(v), 0.0) for v in (form.lo, form.hi)))
+    while not known.all():
+        beside = np.maximum(np.where(known, size / scale, 0.0).max(1, initial=0.0), side)
+        held = beside > 0
+        if not held.any():
+            break
+        found = (size[held] / beside[held][:, None]).max(0)
+        new = ~known & (found > 0)
+        if not new.any():
+            break
+        scale = np.where(new, found, scale)
+        known |= new
+    return scale
 
 
 def isomorphism(a: Centred, b: Centred, hint: np.ndarray | None = None, tries: int = MOST_TRIES) -> Isomorphism | None:
@@ -169,6 +189,7 @@ class Graph:
     def __init__(self, n: int, k: int, literals: np.ndarray, rows: np.ndarray, edge_literal: np.ndarray, edge_row: np.ndarray,
                  edge_kind: np.ndarray) -> None:
         self.n, self.k = n, k
+        self.unique = True  # set by `search`: colours alone told all columns apart
         self.start = _Colours(literals, rows)
         self.partner = np.concatenate([np.arange(n, 2 * n), np.arange(n)])
         self.partner = np.concatenate([self.partner, self.partner + 2 * n])[:len(literals)]
@@ -223,6 +244,7 @@ class Graph:
             yield Isomorphism(np.zeros(0, int), np.zeros(0))
             return
         first = self.refined(self.start)
+        self.unique = first is not None and self._tied(first) is None
         stack: list[Iterator[_Colours]] = [] if first is None else [iter([first])]
         while stack:
             colours = next(stack[-1], None)

@@ -193,10 +193,9 @@ def objectives(sides: Sides, a: Demands, b: Demands, by: Map, scale_free: bool =
     factor = _factor(a.cost, other) if scale_free else 1.0
     gap, rest = other - factor * a.cost, constant - factor * a.offset
     same = np.abs(gap) <= LOOSE * np.maximum(np.abs(other), np.abs(factor * a.cost))
-    if abs(rest) <= 1e-12 * magnitude or scale_free:
-        if same.all() or close(other, factor * a.cost):
-            out.factor, out.constant = Fraction(repr(float(factor))), Fraction(repr(float(rest))) if scale_free else Fraction(0)
-            return out
+    if (abs(rest) <= 1e-12 * magnitude or scale_free) and (same.all() or close(other, factor * a.cost)):
+        out.factor, out.constant = Fraction(repr(float(factor))), Fraction(repr(float(rest))) if scale_free else Fraction(0)
+        return out
     gap = np.where(np.abs(gap) <= TIGHT * np.maximum(np.abs(other), np.abs(factor * a.cost)), 0.0, gap)
     if scale_free:
         return _affine(sides, gap, rest, factor, magnitude, out)

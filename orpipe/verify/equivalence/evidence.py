@@ -107,9 +107,9 @@ def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping
     judge = b if witness.allowed_by == "a" else a
     if not witness.broken:
         if witness.objective_a is not None and witness.objective_b is not None:
-            return (f"both allow {point_text(witness.point)}, but its objective is {number(witness.objective_a)} in {label['a']} "
+            return (f"both allow {point_text(nonzero(witness.point))}, but its objective is {number(witness.objective_a)} in {label['a']} "
                     f"and {number(witness.objective_b)} in {label['b']}")
-        return f"{mine} allows {point_text(witness.point)}; {theirs} has no point with these decisions"
+        return f"{mine} allows {point_text(nonzero(witness.point))}; {theirs} has no point with these decisions"
     first = max(witness.broken, key=lambda v: (v.rule != "row", float(v.amount)))
     return f"{mine} allows what {theirs} forbids: {violation_text(judge, first, witness.image)}"
 
@@ -130,20 +130,22 @@ def violation_text(problem: Problem, broken: Violation, values: Mapping[str, Fra
     span = slice(problem.matrix.indptr[i], problem.matrix.indptr[i + 1])
     entries = [(Fraction(int(v), problem.matrix_exact.den), problem.columns[j])
                for v, j in zip(problem.matrix_exact.num[span], problem.matrix.indices[span], strict=True)]
-    low, high = side(problem, i, "lower"), side(problem, i, "upper")
+    low, high = row_side(problem, i, "lower"), row_side(problem, i, "upper")
     if not all(name in values for _, name in entries):
         return f"row {broken.where} cannot be satisfied with {point_text({n: values[n] for _, n in entries if n in values})}"
     total = sum((v * values[name] for v, name in entries), start=Fraction(0))
     wanted = f"be {number(low)}" if low is not None and low == high else \
         f"be at most {number(high)}" if high is not None and total > high else f"be at least {number(low or Fraction(0))}"
-    moved = {name: values[name] for _, name in entries if values[name]}
+    moved = {name: values[name] for _, name in entries if values[name] or len(entries) <= _MOST_TERMS}
+    idle = [name for v, name in entries if not values[name] and v < 0]
+    moved |= {name: Fraction(0) for name in idle if len(idle) == 1}  # a switch that is off explains most
     if len(entries) <= _MOST_TERMS:
         expression = " ".join(term_text(v, name, k == 0) for k, (v, name) in enumerate(entries))
         return f"row {broken.where}: {expression} must {wanted}, but is {number(total)} with {point_text(moved)}"
     return f"row {broken.where} must {wanted}, but is {number(total)} with {point_text(moved)}"
 
 
-def side(problem: Problem, i: int, which: str) -> Fraction | None:
+def row_side(problem: Problem, i: int, which: str) -> Fraction | None:
     floats = problem.row_lower if which == "lower" else problem.row_upper
     exact = problem.row_lower_exact if which == "lower" else problem.row_upper_exact
     value = float(floats[i])
@@ -156,10 +158,14 @@ def term_text(value: Fraction, name: str, first: bool) -> str:
     return f"{sign}{'' if first else ' '}{size}{name}"
 
 
+def nonzero(values: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    return {name: v for name, v in values.items() if v}
+
+
 def point_text(values: Mapping[str, Fraction]) -> str:
-    """The nonzero values, the first few of many."""
-    shown = [f"{name} = {number(v)}" for name, v in values.items() if v]
+    """The first few of many values."""
+    shown = [f"{name} = {number(v)}" for name, v in values.items()]
     if not shown:
-        return "all at 0"
+        return "all variables at 0"
     more = len(shown) - _MOST_TERMS - 2
     return ", ".join(shown) if more <= 0 else ", ".join(shown[:_MOST_TERMS + 2]) + f" and {more} more"

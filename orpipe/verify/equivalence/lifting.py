@@ -9,19 +9,23 @@ extreme points in chosen and random directions are completed one by one: evidenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
+from orpipe import exact_lp
+from orpipe.exact import Exact
+from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.solve import Outcome
 from orpipe.verify.equivalence.containment import Containment, extreme
-from orpipe.verify.equivalence.forms import Rows, one_sided
+from orpipe.verify.equivalence.forms import Rows, keys, one_sided
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import Clock, Region
+from orpipe.verify.equivalence.region import Beyond, Clock, Point, Region, Within, with_bounds, with_column, with_row
 from orpipe.verify.equivalence.witness import Side, Sides, complete
 
 PROBES = 24
@@ -159,7 +163,8 @@ def _first(G: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Probes:
-    """Points of one model completed in the other; `containment.state` is "open" unless a point had no completion."""
+    """Points of one model completed in the other, and cuts of the other kept by all of the one: `done` counts both.
+    `containment.state` is "no" if a point had no completion."""
 
     containment: Containment
     done: int = 0
@@ -170,31 +175,90 @@ class Probes:
 
 
 def probes(sides: Sides, inside: Side, form: Form, other: Form, by: Map, clock: Clock, count: int = PROBES) -> Probes:
-    """Complete `count` extreme points of the model `inside` in the other.  by: from the other to `inside`."""
+    """Complete `count` extreme points of the model `inside` in the other; from each completed one go on to where the
+    other ends, and ask whether `inside` goes beyond that.  by: from the other to `inside`."""
     out = Probes(Containment())
-    region, judged = Region(sides.region(inside).problem, clock), "b" if inside == "a" else "a"
+    region = Region(sides.region(inside).problem, clock)
+    judged: Side = "b" if inside == "a" else "a"
     theirs = sides.b if judged == "b" else sides.a
     onto = sides.decisions if inside == "a" else sides.decisions.reversed()
-    seen: set[tuple[tuple[int, object], ...]] = set()
+    completed: dict[tuple[tuple[int, Fraction], ...], None] = {}
+    cuts: set[bytes] = set()
+
+    def refuted(point: Point) -> bool:
+        out.containment.witness = sides.excluded(inside, point)
+        if out.containment.witness is not None:
+            out.containment.state = "no"
+        return out.containment.witness is not None
+
     for w in _directions(form, lifted(other, by, form.n), by, count):
         point = extreme(region, region.problem, w)
         if point is None:
             continue
         image = onto.image(point)
         key = tuple(sorted(image.items()))
-        if key in seen:
-            out.done += 1
+        if key in completed:
             continue
-        found = complete(sides.region(judged), theirs, image)  # type: ignore[arg-type]
-        if found.answer == "yes":
-            seen.add(key)
-            out.done += 1
-        elif found.answer == "no":
-            out.containment.witness = sides.excluded(inside, point)
-            if out.containment.witness is not None:
-                out.containment.state = "no"
-                return out
+        found = complete(sides.region(judged), theirs, image)
+        if found.answer == "no" and refuted(point):
+            return out
+        if found.answer != "yes":
+            continue
+        completed[key] = None
+        out.done += 1
+        cut = _cut(sides.region(judged), list(completed), key)
+        if cut is None:
+            continue
+        normal, limit = carried(cut.normal[None, :], np.array([cut.limit]), by, form.n)
+        mark = next(keys(normal / np.abs(normal).max()))
+        if mark in cuts:
+            continue
+        cuts.add(mark)
+        reach = region.maximum(normal[0], float(limit[0]))
+        if isinstance(reach, Beyond) and refuted(reach.point):
+            return out
+        out.done += isinstance(reach, Within)
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """normal @ x <= limit on everything that can be completed."""
+
+    normal: np.ndarray
+    limit: float
+
+
+def _cut(region: Region, completed: Sequence[tuple[tuple[int, Fraction], ...]], towards: tuple[tuple[int, Fraction], ...]) -> _Cut | None:
+    """From the middle of the points completed so far towards one of them and past it, to the end of what the relaxation
+    can complete: the duals there are a cut.  None if it does not end, or the middle is that point."""
+    columns = [j for j, _ in towards]
+    middle = [sum((dict(p)[j] for p in completed), start=Fraction(0)) / len(completed) for j in columns]
+    middle = [v.limit_denominator(1000) for v in middle]
+    step = [v - m for (_, v), m in zip(towards, middle, strict=True)]
+    if not any(step):
+        return None
+    problem = with_column(exact_lp.relaxed(region.problem), "_t")
+    n = problem.n_vars
+    for j, origin, direction in zip(columns, middle, step, strict=True):
+        w = np.zeros(n, dtype=object)
+        w[:] = Fraction(0)
+        w[j], w[n - 1] = Fraction(1), -direction
+        problem = with_row(problem, Exact.of(w), origin, origin)
+    aim = np.zeros(n, np.int64)
+    aim[n - 1] = 1
+    problem = with_bounds(replace(problem, maximize=True, cost_exact=Exact(aim)), {n - 1: (Fraction(0), Fraction(10))})
+    found = region.lp(problem)
+    if not isinstance(found, Vertex) or found.objective >= 10:
+        return None
+    duals = found.duals[-len(columns):]
+    normal = np.zeros(region.problem.n_vars)
+    normal[columns] = [float(v) for v in duals]
+    if sum((v * d for v, d in zip(duals, step, strict=True)), start=Fraction(0)) < 0:
+        normal = -normal
+    end = [m + found.objective * d for m, d in zip(middle, step, strict=True)]
+    limit = sum((Fraction(repr(float(normal[j]))) * v for j, v in zip(columns, end, strict=True)), start=Fraction(0))
+    return _Cut(normal, float(limit)) if normal.any() else None
 
 
 def _directions(form: Form, rest: Lifted, by: Map, count: int) -> Iterator[np.ndarray]:

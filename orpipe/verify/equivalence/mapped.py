@@ -95,8 +95,8 @@ class Mapped:
         return found
 
     def _judge(self) -> Finding:
-        asked_a, asked_b = self._demands(self.form_a, self.by.a, self.roles.free_a), \
-            self._demands(self.form_b, self.by.b, self.roles.free_b)
+        asked_a = self._demands(self.form_a, self.by, self.roles.free_a, self.form_b)
+        asked_b = self._demands(self.form_b, self.back, self.roles.free_b, self.form_a)
         if not (asked_a.valued and asked_b.valued):
             return self._with_objective_columns()
         rows_a, rows_b = one_sided(self.form_a, redundant=True), one_sided(self.form_b, redundant=True)
@@ -125,10 +125,12 @@ class Mapped:
         return Finding("equal", method, proofs=frozenset(proofs | value.proofs), count=count, factor=float(value.factor),
                        constant=float(value.constant))
 
-    def _demands(self, form: Form, matched: np.ndarray, free: np.ndarray) -> Demands:
-        kept = np.zeros(form.n, bool)
-        kept[matched] = True
-        return demands(form, kept, free)
+    def _demands(self, form: Form, by: Map, free: np.ndarray, other: Form) -> Demands:
+        kept, whole = np.zeros(form.n, bool), np.zeros(form.n, bool)
+        kept[by.a] = True
+        for p in by.pairs:
+            whole[p.a] = other.whole[p.b] and abs(p.scale) == 1 and p.shift.denominator == 1
+        return demands(form, kept, free, whole)
 
     def _with_objective_columns(self) -> Finding:
         """Some column outside the map has a cost: compare the sets {decisions, t : t at least the objective}."""

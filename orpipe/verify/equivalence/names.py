@@ -20,6 +20,7 @@ from orpipe.verify.equivalence.pairing import Map
 _LEAST_SCORE = 0.25
 _MOST_FAMILIES = 60
 Labels = tuple[str, ...]
+Places = tuple[str | int, ...]
 
 
 def plain(name: str) -> str:
@@ -104,7 +105,8 @@ def index_maps(a: Names, b: Names, form_a: Form, form_b: Form) -> Iterator[Map]:
         same = True
         for score, i, k, found, raw in scored[skipped:] + scored[:skipped]:
             if score > _LEAST_SCORE and i not in used_a and k not in used_b:
-                used_a.add(i), used_b.add(k)
+                used_a.add(i)
+                used_b.add(k)
                 pairs += found
                 same = same and raw
         if pairs:
@@ -135,18 +137,18 @@ def _family_pairs(x: Mapping[Labels, int], y: Mapping[Labels, int], marks_a: lis
     return best
 
 
-def _as_they_are(family: Mapping[Labels, int]) -> dict[Labels, int]:
-    return dict(family)
+def _as_they_are(family: Mapping[Labels, int]) -> dict[Places, int]:
+    return {tuple(labels): k for labels, k in family.items()}
 
 
-def _from_zero(family: Mapping[Labels, int]) -> dict[tuple[int, ...], int]:
+def _from_zero(family: Mapping[Labels, int]) -> dict[Places, int]:
     if not all(label.isdigit() for labels in family for label in labels):
         return {}
     least = [min(int(labels[p]) for labels in family) for p in range(len(next(iter(family))))]
     return {tuple(int(v) - o for v, o in zip(labels, least, strict=True)): k for labels, k in family.items()}
 
 
-def _by_order(family: Mapping[Labels, int]) -> dict[tuple[int, ...], int]:
+def _by_order(family: Mapping[Labels, int]) -> dict[Places, int]:
     ranks = [
         {v: r for r, v in enumerate(sorted({labels[p] for labels in family}, key=lambda s: (not s.isdigit(), int(s) if s.isdigit() else 0, s)))}
         for p in range(len(next(iter(family))))
@@ -154,7 +156,7 @@ def _by_order(family: Mapping[Labels, int]) -> dict[tuple[int, ...], int]:
     return {tuple(r[v] for r, v in zip(ranks, labels, strict=True)): k for labels, k in family.items()}
 
 
-def _by_appearance(family: Mapping[Labels, int]) -> dict[tuple[int, ...], int]:
+def _by_appearance(family: Mapping[Labels, int]) -> dict[Places, int]:
     ranks: list[dict[str, int]] = [{} for _ in next(iter(family))]
     for labels in family:
         for rank, label in zip(ranks, labels, strict=True):

@@ -8,13 +8,16 @@ max f is min -f.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import scipy.sparse as sp
 
 from orpipe.errors import Unsupported
+from orpipe.exact import Exact
 from orpipe.problem import Problem
 
 MOST_ENTRIES = 6_000_000  # of the dense matrix
@@ -121,8 +124,36 @@ def tidy(form: Form) -> Form:
     # bounds that cross by rounding alone are one point
     meet = (low > high) & ~gap
     high = np.where(meet, low, high)
-    out = form if kept.all() else form.take_rows(kept)
+    out = _rounded(form if kept.all() else form.take_rows(kept))
     return replace(out, low=low, high=high, empty=empty or bool(gap.any()))
+
+
+def _rounded(form: Form) -> Form:
+    """Sides of rows over whole columns with whole multiples as the values that such a sum can take."""
+    if not form.whole.any() or not form.m:
+        return form
+    entries = form.A != 0
+    able = np.flatnonzero(~entries[:, ~form.whole].any(1))
+    if not len(able):
+        return form
+    A = np.abs(form.A[able])
+    least = np.where(entries[able], A, np.inf).min(1)
+    lo, hi = form.lo.copy(), form.hi.copy()
+    for by_least in (False, True):
+        unit = least if by_least else np.ones(len(able))
+        ratio = A / unit[:, None]
+        whole = (np.abs(ratio - np.rint(ratio)) <= 1e-12 * np.maximum(1.0, ratio)).all(1) & (ratio.max(1) < 2.0**52)
+        if not whole.any():
+            continue
+        rows, step = able[whole], unit[whole] * np.gcd.reduce(np.rint(ratio[whole]).astype(np.int64), axis=1)
+        with np.errstate(invalid="ignore"):
+            low, high = lo[rows] / step, hi[rows] / step
+        lo[rows] = np.ceil(low - _WHOLE * np.maximum(1.0, _size(low))) * step
+        hi[rows] = np.floor(high + _WHOLE * np.maximum(1.0, _size(high))) * step
+        able, A, least = able[~whole], A[~whole], least[~whole]
+        if not len(able):
+            break
+    return replace(form, lo=lo, hi=hi)
 
 
 def _size(values: np.ndarray) -> np.ndarray:
@@ -130,5 +161,46 @@ def _size(values: np.ndarray) -> np.ndarray:
     return np.abs(np.where(np.isfinite(values), values, 0.0))
 
 
-def names_of(names: Sequence[str], positions: np.ndarray) -> list[str]:
-    return [names[k] if k >= 0 else "" for k in positions.tolist()]
+_SNAPPED: WeakKeyDictionary[Problem, Problem] = WeakKeyDictionary()
+_LONG = 10**12  # denominators of numbers that no data sheet prints
+
+
+def snapped(problem: Problem) -> Problem:
+    """Numbers that carry the rounding of a program's floats (0.30000000000000004) as the numbers meant (3/10).
+
+    Without that, an equality that follows from others in the data contradicts them by 1e-17 in the program's model."""
+    parts = ("cost_exact", "matrix_exact", "row_lower_exact", "row_upper_exact", "lower_exact", "upper_exact")
+    if all(getattr(problem, part).den <= _LONG for part in parts) and problem.offset.denominator <= _LONG:
+        return problem
+    found = _SNAPPED.get(problem)
+    if found is None:
+        known: dict[Fraction, Fraction] = {}
+        exact: dict[str, Any] = {part: _snap(getattr(problem, part), known) for part in parts if getattr(problem, part).den > _LONG}
+        floats: dict[str, Any] = {
+            part.removesuffix("_exact"): np.where(np.isfinite(getattr(problem, part.removesuffix("_exact"))), value.float(),
+                                                  getattr(problem, part.removesuffix("_exact")))
+            for part, value in exact.items() if part not in ("cost_exact", "matrix_exact")}
+        matrix = problem.matrix
+        if "matrix_exact" in exact:
+            matrix = sp.csr_array((exact["matrix_exact"].float(), matrix.indices, matrix.indptr), shape=matrix.shape)
+        found = _SNAPPED[problem] = replace(problem, **exact, **floats, matrix=matrix, offset=_meant(problem.offset))
+    return found
+
+
+def _snap(values: Exact, known: dict[Fraction, Fraction]) -> Exact:
+    out = []
+    for value in values.fractions():
+        if value not in known:
+            known[value] = _meant(value)
+        out.append(known[value])
+    return Exact.of(np.array(out, dtype=object)) if out else values
+
+
+def _meant(value: Fraction) -> Fraction:
+    """The simplest fraction, or else the shortest decimal, within the rounding of a few float operations."""
+    if value.denominator <= _LONG:
+        return value
+    near = value.limit_denominator(10_000)
+    if abs(near - value) <= abs(value) / 10**14:
+        return near
+    return Fraction(f"{float(value):.13g}")

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from orpipe.verify.equivalence.canonical import Centred, Isomorphism
+from orpipe.verify.equivalence.canonical import Centred, Isomorphism, centred
 from orpipe.verify.equivalence.normalise import Form
 
 ONE, NONE = Fraction(1), Fraction(0)
@@ -111,16 +111,18 @@ def _exact(value: float) -> Fraction:
 
 
 def fitted(by: Map, a: Form, b: Form, units: bool) -> Map:
-    """`by` with the complement, scale and shift that costs and bounds suggest for each pair; normalised forms, all columns."""
+    """`by` with the complement, scale and shift that costs and bounds suggest for each pair; normalised forms, all columns.
+    units: and in b's units, as far as costs, bounds and rows tell them."""
     pairs = []
-    for p in by.pairs:
+    ratio = centred(a, units=True).scale[by.a] / centred(b, units=True).scale[by.b] if units and by.pairs else np.ones(len(by.pairs))
+    for p, unit in zip(by.pairs, ratio.tolist(), strict=True):
         i, j = p.a, p.b
         scale = 1.0
         if a.whole[i] or b.whole[j]:
             if a.cost[i] * b.cost[j] < 0 and abs(a.cost[i] + b.cost[j]) <= 1e-9 * abs(a.cost[i]) and np.isfinite(a.high[i]):
                 scale = -1.0
-        elif units and a.cost[i] * b.cost[j] > 0:
-            scale = a.cost[i] / b.cost[j]
+        elif units and abs(unit - 1) > 1e-9:
+            scale = unit
         exact = _exact(scale)
         shift = NONE
         ends = ((a.low[i], b.low[j]), (a.high[i], b.high[j])) if scale > 0 else ((a.high[i], b.low[j]), (a.low[i], b.high[j]))

@@ -14,7 +14,7 @@ import numpy as np
 from orpipe.verify.equivalence.forms import Rows, one_sided, unit_rows
 from orpipe.verify.equivalence.normalise import Form, tidy
 
-_GROWTH = 40  # rows that one elimination may add
+_GROWTH = 120  # rows that one elimination may add
 _MOST_ROWS = 600
 
 
@@ -38,12 +38,13 @@ class Demands:
     valued: bool
 
 
-def demands(form: Form, kept: np.ndarray, auxiliary: np.ndarray) -> Demands:
+def demands(form: Form, kept: np.ndarray, auxiliary: np.ndarray, whole: np.ndarray) -> Demands:
     """`form` holds all columns of its Problem.  kept (n,): columns to speak of.  auxiliary (n,): columns of which only
-    existence matters; others that are not kept may go by their defining equality alone, which loses nothing."""
+    existence matters; others that are not kept may go by their defining equality alone, which loses nothing.
+    whole (n,): columns that are whole at the points to be judged, if not in the form."""
     n = form.n
     idle = ~(form.A != 0).any(0) & (form.cost == 0)
-    out = _Elimination(form, kept, auxiliary | idle)
+    out = _Elimination(form, kept, auxiliary | idle, whole)
     out.by_equalities()
     costly = bool((out.form.cost[~kept[out.form.columns]] != 0).any())
     rows = out.by_pairs() if not costly else None
@@ -62,8 +63,8 @@ def demands(form: Form, kept: np.ndarray, auxiliary: np.ndarray) -> Demands:
 
 
 class _Elimination:
-    def __init__(self, form: Form, kept: np.ndarray, auxiliary: np.ndarray) -> None:
-        self.form, self.kept, self.auxiliary = form, kept, auxiliary
+    def __init__(self, form: Form, kept: np.ndarray, auxiliary: np.ndarray, whole: np.ndarray) -> None:
+        self.form, self.kept, self.auxiliary, self.whole = form, kept, auxiliary, whole
 
     def contradictory(self) -> bool:
         """A row without entries that cannot hold: the rows with entries do not tell that there is no point."""
@@ -86,7 +87,9 @@ class _Elimination:
                     again = True
                     break
                 rows = np.flatnonzero((form.A[:, j] != 0) & form.equal)
-                rows = rows[[not form.whole[j] or implied_whole(form, int(r), j) for r in rows]] if len(rows) else rows
+                if form.whole[j] and len(rows):
+                    judged = replace(form, whole=form.whole | self.whole[form.columns])
+                    rows = rows[[implied_whole(judged, int(r), j) for r in rows]]
                 if len(rows):
                     spread = (form.A[rows][:, others] != 0).sum(1)
                     self.form = substituted(form, j, int(rows[spread.argmin()]))
@@ -124,7 +127,8 @@ class _Elimination:
             U, D = P[up] / P[up, j][:, None], P[down] / -P[down, j][:, None]
             u, d = q[up] / P[up, j], q[down] / -P[down, j]
             new = (U[:, None, :] + D[None, :, :]).reshape(-1, P.shape[1])
-            new[np.abs(new) < 1e-12 * np.maximum(np.abs(new).max(1, initial=0.0)[:, None], 1e-300)] = 0.0
+            size = (np.abs(U)[:, None, :] + np.abs(D)[None, :, :]).reshape(-1, P.shape[1])
+            new[np.abs(new) <= 1e-12 * size] = 0.0  # what cancels leaves rounding noise
             new[:, j] = 0.0
             limit = (u[:, None] + d[None, :]).reshape(-1)
             if (limit[~(new != 0).any(1)] < -1e-9).any():

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -111,6 +111,7 @@ class Region:
         kept where it never is by more than `tight` times that.  In between, it is kept if it never is by more than
         `loose` times the terms at that very point.
         """
+        w, limit = meant(w), float(meant(np.array([limit]))[0])
         finite = np.isfinite(self.problem.lower), np.isfinite(self.problem.upper)
         ends = np.where(w > 0, np.where(finite[1], self.problem.upper, np.inf), np.where(finite[0], self.problem.lower, -np.inf))
         used = w != 0
@@ -163,8 +164,8 @@ class Region:
             found = self.lp(self.problem)
             return found.point if isinstance(found, Vertex) else None
         result = self.mip(self.problem)
-        found = None if result is None or not result.outcome.proof else self.repaired(self.problem, result)
-        return None if found is None else found.point
+        repaired = None if result is None or not result.outcome.proof else self.repaired(self.problem, result)
+        return None if repaired is None else repaired.point
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +205,7 @@ class _Question:
         return replace(problem, maximize=True, cost_exact=self.cost)
 
     def capped(self, problem: Problem, by: float) -> Problem:
-        return with_row(problem, self.cost, None, self.exact_limit + Fraction(by) * max(1, abs(self.exact_limit)))
+        return with_row(problem, self.cost, None, self.exact_limit + Fraction(by) * max(Fraction(1), abs(self.exact_limit)))
 
     def answer(self) -> Reach:
         region = self.region
@@ -326,6 +327,11 @@ class _Question:
         return Open("a row differs by less than the tolerance") if between else Within("exact")
 
 
+def meant(values: np.ndarray) -> np.ndarray:
+    """To 14 significant digits: without the rounding of a few operations, which would leave no exact basis optimal."""
+    return np.array([float(f"{v:.14g}") if v else 0.0 for v in values.tolist()])
+
+
 # ---------------------------------------------------------------------------------------------------- changed problems
 
 Bound = tuple[Fraction | None, Fraction | None]
@@ -333,7 +339,7 @@ Bound = tuple[Fraction | None, Fraction | None]
 
 def with_bounds(problem: Problem, bounds: Mapping[int, Bound]) -> Problem:
     """With the lower and upper bounds given for some columns in place of theirs (None: theirs)."""
-    changed = {}
+    changed: dict[str, Any] = {}
     for side, name in enumerate(("lower", "upper")):
         given = {j: pair[side] for j, pair in bounds.items() if pair[side] is not None}
         if not given:

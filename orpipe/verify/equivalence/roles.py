@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +35,9 @@ def part_maps(a: Centred, b: Centred) -> Iterator[Map]:
             return None
         graph = Graph.build(a.rows.P[kept], b.rows.P[kept_other], literals, other, q[0][kept], q[1][kept_other])
         found = None if graph is None else next(graph.search(tries=60), None)
-        return None if found is None else of_isomorphism(found, a, b, "parts")
+        if found is None or graph is None:
+            return None
+        return replace(of_isomorphism(found, a, b, "parts"), trusted=graph.unique)
 
     same = [i for i, kind in enumerate(left) if kind not in odd]
     same_other = [i for i, kind in enumerate(right) if kind not in odd]

@@ -1,0 +1,93 @@
+"""Cuts at the root: tableau rows in small fractions, from which the checker's own code derives mixed-integer rounding rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from orpipe_solvers._hot import HotLP
+
+from orpipe.proof.checker import Fault
+from orpipe.proof.form import Form
+
+ROUNDS = 4
+_ROWS = 40  # tableau rows looked at in a round
+_KEPT = 15
+_SCALE = 10_000  # coefficients are rounded up to multiples of 1 / _SCALE
+_DENOMINATOR = 1000
+_LARGEST = 10**9  # a longer cut does the LP more harm than good
+
+
+def strengthened(form: Form, rounds: int = ROUNDS) -> HotLP:
+    """The root LP after rounds of cuts, which are appended to the form."""
+    hot = HotLP(form.lp)
+    integer = form.integer
+    last = -math.inf
+    for _ in range(rounds):
+        if not integer.any():
+            break
+        root = hot.run(form.box.lower, form.box.upper)
+        if root.status != "optimal" or root.point is None or root.objective <= last + 1e-7 * max(1.0, abs(last)):
+            break
+        last = root.objective
+        recipes = _round(form, hot, root.point)
+        if not recipes:
+            break
+        form.extend(recipes)
+        hot = HotLP(form.lp)
+    return hot
+
+
+def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
+    part = x - np.floor(x)
+    depth = np.where(form.integer, np.minimum(part, 1 - part), 0.0)
+    order = np.argsort(-depth, kind="stable")[:_ROWS]
+    wanted = np.zeros(form.n, bool)
+    wanted[order[depth[order] > 0.01]] = True
+    activity = np.zeros(form.m)
+    np.add.at(activity, form.row_of, form.num.astype(float) * x[form.column_of])
+    replay, floor = form.replay, len(form.replay.rows)
+    tried: list[tuple[float, int, list]] = []
+    kept_state = (replay.side_den, list(replay.low), list(replay.high))
+    for _, weights in hot.tableau(wanted):
+        recipe = _recipe(form, x, activity, weights)
+        if recipe is None:
+            continue
+        try:
+            replay.derive(recipe)
+        except Fault:
+            continue
+        row, low = replay.rows[-1], Fraction(replay.low[-1] or 0, replay.side_den)
+        a = np.array([v / replay.den for _, v in row])
+        gap = float(low) - float(sum(v * x[j] for v, (j, _) in zip(a.tolist(), row, strict=True)))
+        norm = math.sqrt(sum(v * v for v in a.tolist()))
+        good = norm > 0 and gap / norm > 1e-3 and max(abs(v) for v in a.tolist()) < _LARGEST and abs(low) < _LARGEST**2
+        tried.append((-gap / norm if good else 0.0, len(tried), recipe))
+    best = [recipe for score, _, recipe in sorted(tried, key=lambda t: t[:2])[:_KEPT] if score < 0]
+    del replay.rows[floor:], replay.units[floor:]
+    replay.side_den, replay.low, replay.high = kept_state
+    for recipe in best:
+        replay.derive(recipe)
+    return best
+
+
+def _recipe(form: Form, x: np.ndarray, activity: np.ndarray, weights: np.ndarray) -> list | None:
+    near = {int(i): Fraction(float(weights[i])).limit_denominator(_DENOMINATOR) for i in np.flatnonzero(np.abs(weights) > 1e-9)}
+    near = {i: f for i, f in near.items() if f}
+    if not near:
+        return None
+    y = {i: f * form.factor[i] / form.factor_den for i, f in near.items()}
+    den = math.lcm(*(f.denominator for f in y.values()))
+    rows_up = [i for i in near if _nearer_high(form.has_low[i], form.has_high[i], form.row_low[i], form.row_high[i], activity[i])]
+    columns = sorted({int(j) for i in near for j in form.column_of[form.row_of == i]})
+    box = form.box
+    up = [j for j in columns if _nearer_high(math.isfinite(box.lower[j]), math.isfinite(box.upper[j]), box.lower[j], box.upper[j], x[j])]
+    ends = [form.has_low[i] or form.has_high[i] for i in near] + [math.isfinite(box.lower[j]) or math.isfinite(box.upper[j]) for j in columns]
+    if not all(ends):
+        return None
+    return ["cut", _SCALE, den, [[i, f.numerator * (den // f.denominator)] for i, f in sorted(y.items())], up, rows_up]
+
+
+def _nearer_high(has_low: bool, has_high: bool, low: float, high: float, value: float) -> bool:
+    return bool(has_high and (not has_low or float(high) - value < value - float(low)))

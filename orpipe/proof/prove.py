@@ -1,0 +1,124 @@
+"""From a label to a certificate: an exact proof that the checker has replayed, a better answer that refutes the label, or
+no proof within the limits."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from orpipe.exact_lp import Vertex
+from orpipe.problem import Problem
+from orpipe.proof.certificate import Certificate
+from orpipe.proof.checker import check, digest
+from orpipe.proof.form import Box, Form
+from orpipe.proof.search import Search, basic
+from orpipe.solve import Label
+
+NODES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Refuted:
+    """The label is wrong: `point` is feasible in exact arithmetic and better than the label says is possible; without a
+    point, the label's own point does not stand."""
+
+    reason: str
+    point: tuple[Fraction, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """limit: nodes or seconds ran out.  stuck: a node resists exact arithmetic (reason says which step)."""
+
+    reason: str
+    nodes: int = 0
+
+
+def certify(problem: Problem, label: Label, seconds: float = 1.0, nodes: int = NODES) -> Certificate | None:
+    """The certificate of a label, or None (`prove` says why).  seconds bounds the search by the clock, nodes by work: for
+    results that must not depend on the machine give seconds=math.inf."""
+    found = prove(problem, label, seconds, nodes)
+    return found if isinstance(found, Certificate) else None
+
+
+def prove(problem: Problem, label: Label, seconds: float = 1.0, nodes: int = NODES) -> Certificate | Refuted | Unproved:
+    """As `certify`, with the reason where there is no certificate."""
+    deadline = time.perf_counter() + seconds
+    match label.status:
+        case "optimal":
+            found = _optimal(problem, label, deadline, nodes)
+        case "infeasible":
+            found = _infeasible(problem, deadline, nodes)
+        case "unbounded":
+            found = Certificate(digest(problem), "unbounded", point=_texts(label.point), ray=_texts(label.ray))
+    if isinstance(found, Certificate) and (faults := check(problem, found)):
+        return Refuted(f"the label's ray or point does not stand: {faults[0]}") if found.outcome == "unbounded" else Unproved(faults[0])
+    return found
+
+
+def _optimal(problem: Problem, label: Label, deadline: float, nodes: int) -> Certificate | Refuted | Unproved:
+    point = label.point
+    if point is None or label.objective_exact is None:
+        return Refuted("an optimum without a point")
+    if problem.violations(point) or problem.objective(point) != label.objective_exact:
+        return Refuted("the label's point is not feasible at its objective")
+    sign = -1 if problem.maximize else 1
+    claim = Certificate(digest(problem), "optimal", str(label.objective_exact), _texts(point))
+    if problem.kind == "LP":
+        duals = label.duals
+        if duals is None:
+            vertex = basic(problem)
+            if vertex is None:
+                return Unproved("no basis is optimal in exact arithmetic")
+            if vertex.objective != label.objective_exact:
+                return Refuted(f"the optimum is {vertex.objective}, not {label.objective_exact}", vertex.point)
+            duals = vertex.duals
+        return replace(claim, tree=[["bound", *_leaf([sign * y for y in duals])]])
+    form = Form(problem)
+    cutoff = sign * (label.objective_exact - problem.offset) * form.cost_den
+    better: list[Vertex] = []
+
+    def whole(vertex: Vertex, box: Box) -> bool:
+        better.append(vertex)
+        return False
+
+    search = Search(form, cutoff, nodes=nodes, deadline=deadline, whole=whole)
+    state = search.run()
+    if better:
+        value = problem.objective(better[0].point)
+        return Refuted(f"a point of objective {value} is better than {label.objective_exact}", better[0].point)
+    if state != "closed":
+        return Unproved(state, len(search.tree))
+    step = None if form.step is None else str(form.step / form.cost_den)
+    return replace(claim, tree=search.tree, bounds=form.bounds, derived=form.derived, step=step)
+
+
+def _infeasible(problem: Problem, deadline: float, nodes: int) -> Certificate | Refuted | Unproved:
+    form = Form(problem, feasibility=True)
+    found: list[Vertex] = []
+
+    def whole(vertex: Vertex, box: Box) -> bool:
+        found.append(vertex)
+        return False
+
+    search = Search(form, None, nodes=nodes, deadline=deadline, whole=whole)
+    state = search.run()
+    if found:
+        return Refuted("a feasible point exists", found[0].point)
+    if state != "closed":
+        return Unproved(state, len(search.tree))
+    return Certificate(digest(problem), "infeasible", bounds=form.bounds, derived=form.derived, tree=search.tree)
+
+
+
+
+def _texts(point: Sequence[Fraction] | None) -> list[str] | None:
+    return None if point is None else [str(v) for v in point]
+
+
+def _leaf(y: Sequence[Fraction]) -> list:
+    den = math.lcm(*(v.denominator for v in y)) if y else 1
+    return [den, [[i, v.numerator * (den // v.denominator)] for i, v in enumerate(y) if v]]

@@ -1,0 +1,385 @@
+"""The comparison of two models, cheapest step first, within a budget; what is reached is kept.
+
+    the same by names -> isomorphic -> in other units -> one column substituted -> parallel columns merged (structure)
+    -> the map that names give, by containment -> both optima -> other maps, by containment -> the strongest that is left
+
+Where the names of the reference's decisions all stand in the other model and say something, they are the map: a
+relabelling that only works under other names does not make models equivalent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from orpipe.errors import OrpipeError
+from orpipe.problem import Problem
+from orpipe.verify.equivalence import optimum
+from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
+from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, matched
+from orpipe.verify.equivalence.forms import dominates, one_sided, reduced, unit_rows
+from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles
+from orpipe.verify.equivalence.names import Names, equal_names, index_maps
+from orpipe.verify.equivalence.normalise import Form, normalise, snapped, tidy
+from orpipe.verify.equivalence.pairing import Map, carried, fitted, of_isomorphism
+from orpipe.verify.equivalence.project import implied_whole, substituted
+from orpipe.verify.equivalence.region import Clock, OutOfTime
+from orpipe.verify.equivalence.roles import assignment_map, part_maps
+from orpipe.verify.verdict import Verdict
+
+Naming = Literal["trusted", "hints", "ignored"]
+BUDGET = 8.0
+_LOG = logging.getLogger(__name__)
+_MOST_SUBSTITUTIONS = 40
+_MOST_MAPS = 5
+
+
+def compare_problems(a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
+                     labels: tuple[str, str] = ("A", "B"), report: Callable[[Comparison], None] | None = None) -> Comparison:
+    """Is b the same model as the reference a?
+
+    budget: seconds.  names: "trusted" (equal names mean the same quantity), "hints" (they propose), "ignored".
+    scale_free: b's objective may be a positive multiple of a's plus a constant.  report: called with every verdict that
+    is reached on the way.  Never raises for what a model says; our own faults are UNDECIDED.
+    """
+    engine = _Engine(snapped(a), snapped(b), Clock(budget), names, scale_free, {"a": labels[0], "b": labels[1]}, report)
+    return engine.run()
+
+
+@dataclass
+class _Engine:
+    a: Problem
+    b: Problem
+    clock: Clock
+    naming: Naming
+    scale_free: bool
+    label: Mapping[str, str]
+    report: Callable[[Comparison], None] | None = None
+    best: Comparison | None = None
+    optima: optimum.Optima | None = None
+    reason: str = "nothing was decided"
+
+    def run(self) -> Comparison:
+        try:
+            found = self._steps()
+        except OutOfTime:
+            found = self._left_over(f"the budget of {self.clock.budget:g} s is spent")
+        except OrpipeError as error:
+            found = self._left_over(str(error))
+        except (MemoryError, RecursionError) as error:
+            found = self._left_over(f"our comparison ran out of {'memory' if isinstance(error, MemoryError) else 'stack'}")
+        except Exception as error:  # our fault is never the judged model's
+            _LOG.warning("comparison failed", exc_info=True)
+            found = self._left_over(f"our comparison failed ({type(error).__name__}: {error})")
+        return replace(found, seconds=self.clock.elapsed)
+
+    # -- the steps
+    def _steps(self) -> Comparison:
+        self.form_a, self.form_b = normalise(self.a), normalise(self.b)
+        if not (self.form_a.empty or self.form_b.empty):
+            found = self._structure()
+            if found is not None:
+                return found
+            if self.strict is not None:
+                found = self._under(self.strict)
+                if found is not None:
+                    return found
+        self.optima = optimum.both(self.a, self.b, self.clock.share(0.4))
+        found = self._optimum(self.optima)
+        if found is not None:
+            return found
+        if self.strict is None and not (self.form_a.empty or self.form_b.empty):
+            return self._search()
+        return self._left_over(self.reason)
+
+    @cached_property
+    def names(self) -> tuple[Names, Names]:
+        return Names.of(self.a.columns), Names.of(self.b.columns)
+
+    @cached_property
+    def by_names(self) -> Map | None:
+        if self.naming == "ignored":
+            return None
+        pairs = equal_names(*self.names)
+        told = all(n.told for n in self.names)
+        found = Map.plain(pairs, "names") if pairs else None
+        if found is None or not told:
+            return found
+        return replace(found, trusted=self._covers(found))
+
+    def _covers(self, by: Map) -> bool:
+        """Every decision of the reference is matched."""
+        roles = Roles.of(self.a, self.b, by)
+        hit = np.zeros(self.a.n_vars, bool)
+        hit[by.a] = True
+        return bool(hit[roles.decision_a].all())
+
+    @cached_property
+    def strict(self) -> Map | None:
+        """The map that names settle, if they do."""
+        by = self.by_names
+        return by if by is not None and by.trusted and self.naming == "trusted" else None
+
+    # -- structure
+    def _structure(self) -> Comparison | None:
+        a, b = self.form_a, self.form_b
+        plain_a, plain_b = centred(a), centred(b)
+        if self.strict is not None:
+            found = self._identical(plain_a, plain_b, self.strict)
+            if found is not None:
+                return found
+            if len(self.strict.pairs) == a.n == b.n:
+                return None
+        for method, left, right in self._smaller_forms(plain_a, plain_b):
+            hint = self._hint(left.form, right.form)
+            same = isomorphism(left, right, hint)
+            if same is None:
+                continue
+            by = of_isomorphism(same, left, right, method)
+            if self.strict is None or _consistent(by, self.strict):
+                return self._equivalent(method, by)
+        return None
+
+    def _identical(self, a: Centred, b: Centred, by: Map) -> Comparison | None:
+        if len(by.pairs) != a.form.n or a.form.n != b.form.n or not same_offset(a.form, b.form) or len(a.rows) != len(b.rows):
+            return None
+        to = np.empty(a.form.n, int)
+        to[by.a] = by.b
+        if not close(a.centre, b.centre[to]) or not agree(a, b, Isomorphism(to, np.ones(len(to)))):
+            return None
+        return self._equivalent("identical", by)
+
+    def _smaller_forms(self, plain_a: Centred, plain_b: Centred) -> Iterator[tuple[str, Centred, Centred]]:
+        a, b = self.form_a, self.form_b
+        if a.n == b.n:
+            yield "isomorphic", plain_a, plain_b
+        gone_a, gone_b = self._removable()
+        small_a, small_b = reduced(a, gone_a), reduced(b, gone_b)
+        if (small_a.n, small_b.n) != (a.n, b.n) and small_a.n == small_b.n:
+            yield "isomorphic", centred(small_a), centred(small_b)
+        if self.strict is not None:
+            return
+        if small_a.n == small_b.n:
+            yield "unit-scaled", centred(small_a, units=True), centred(small_b, units=True)
+        if abs(small_a.n - small_b.n) == 1:
+            wider, other = (small_a, small_b) if small_a.n > small_b.n else (small_b, small_a)
+            still = centred(other)
+            for form in _substitutions(wider):
+                thinner = reduced(form, np.ones(form.n, bool))
+                if thinner.n == other.n:
+                    pair = (centred(thinner), still)
+                    yield "substituted", *(pair if wider is small_a else pair[::-1])
+        if a.n != b.n:
+            merged_a = reduced(a, np.ones(a.n, bool), merged=True)
+            merged_b = reduced(b, np.ones(b.n, bool), merged=True)
+            if merged_a.n == merged_b.n:
+                yield "aggregated", centred(merged_a), centred(merged_b)
+
+    def _removable(self) -> tuple[np.ndarray, np.ndarray]:
+        """Columns that a smaller form may do without.  With names: those without counterpart, and auxiliaries."""
+        if self.strict is None:
+            return np.ones(self.form_a.n, bool), np.ones(self.form_b.n, bool)
+        roles = Roles.of(self.a, self.b, self.strict)
+        gone_a, gone_b = np.ones(self.form_a.n, bool), np.ones(self.form_b.n, bool)
+        decisions = roles.decision_a[self.strict.a]
+        gone_a[self.strict.a[decisions]] = False
+        gone_b[self.strict.b[decisions]] = False
+        return gone_a, gone_b
+
+    def _hint(self, a: Form, b: Form) -> np.ndarray | None:
+        if self.by_names is None:
+            return None
+        place = {int(c): k for k, c in enumerate(b.columns)}
+        to = {p.a: p.b for p in self.by_names.pairs}
+        return np.array([place.get(to.get(int(c), -1), -1) for c in a.columns], int)
+
+    # -- maps
+    def _under(self, by: Map) -> Comparison | None:
+        """The verdict under one map; None (and the reason) if it stays open."""
+        finding = Mapped(self.a, self.b, by, self.clock, self.scale_free).judge()
+        if finding.state == "equal":
+            method = f"probes({finding.count})" if finding.method == "probes" else finding.method
+            return self._equivalent(method, by, finding)
+        if finding.state == "different":
+            return self._different(by, finding)
+        self.reason = finding.reason
+        return None
+
+    def _search(self) -> Comparison:
+        """Maps that names, labels, parts or looks propose.  Any may prove equivalence; only trusted ones refute."""
+        queue = sorted(self._proposals(), key=lambda found: found[0])
+        refuted: Comparison | None = None
+        least = queue[0][0] if queue else 0
+        self.reason = "no map between the variables was found"
+        for quality, by in queue[:_MOST_MAPS]:
+            if refuted is not None and quality > 3 * least + 10:
+                break
+            found = self._under(by)
+            if found is None:
+                continue
+            if found.verdict is Verdict.EQUIVALENT:
+                return found
+            if refuted is None and by.trusted:
+                refuted = found
+                self._keep(found)
+            else:
+                self.reason = "they differ under the maps that were tried, but no map is certain"
+        return refuted or self._left_over(self.reason)
+
+    def _proposals(self) -> Iterator[tuple[int, Map]]:
+        seen = set()
+        best = 10**9
+        for by in self._raw_maps():
+            if by is None or not self._covers_somehow(by):
+                continue
+            scaled = fitted(by, self.form_a, self.form_b, True)
+            if sum(abs(p.scale) != 1 for p in scaled.pairs) > len(by.pairs) // 10:
+                by = replace(by, trusted=False)  # perhaps amounts in other units
+            for turned in (by, fitted(by, self.form_a, self.form_b, False), scaled):
+                if turned.key not in seen:
+                    seen.add(turned.key)
+                    quality = self._quality(turned)
+                    best = min(best, quality)
+                    yield quality, turned
+        centre_a, centre_b = centred(self.form_a), centred(self.form_b)
+        if best > 2:
+            for by in part_maps(centre_a, centre_b):
+                if by.key not in seen:
+                    seen.add(by.key)
+                    quality = self._quality(by)
+                    best = min(best, quality)
+                    yield quality, by
+        for seed in range(3):
+            if best <= 6:
+                return
+            self.clock.left()
+            by = assignment_map(centre_a, centre_b, seed)
+            if by is not None and by.key not in seen:
+                seen.add(by.key)
+                quality = self._quality(by)
+                best = min(best, quality)
+                yield quality + 2, by
+
+    def _raw_maps(self) -> Iterator[Map | None]:
+        yield self.by_names
+        if self.naming != "ignored":
+            for by in index_maps(*self.names, self.form_a, self.form_b):
+                yield replace(by, trusted=self._covers(by) and (by.trusted or self._looks_alike(by)))
+
+    def _covers_somehow(self, by: Map) -> bool:
+        return 2 * len(by.pairs) >= min(self.form_a.n, self.form_b.n)
+
+    def _looks_alike(self, by: Map) -> bool:
+        """Do matched columns mostly have the same cost, and not all one cost?"""
+        mine, theirs = self.form_a.cost[by.a], self.form_b.cost[by.b]
+        same = np.abs(mine - theirs) <= 1e-9 * np.maximum(np.abs(mine), np.abs(theirs))
+        return bool(same.mean() >= 0.75) and len(np.unique(mine)) > max(2, len(mine) // 3)
+
+    def _quality(self, by: Map) -> int:
+        """How much the models differ under a map: rows, costs, bounds, integrality, and columns left over thrice."""
+        a, b = self.form_a, self.form_b
+        out = 0
+        for mine, theirs, onto in ((a, b, by), (b, a, by.reversed())):
+            rows, others = one_sided(mine), one_sided(theirs, redundant=True)
+            free = np.ones(mine.n, bool)
+            free[onto.a] = False
+            inside = ~(rows.P[:, free] != 0).any(1)
+            P, q = carried(rows.raw[inside], rows.limit[inside], onto, theirs.n)
+            moved = unit_rows(P, q, np.arange(len(q)))
+            out += int((~dominates(moved, others)).sum()) + int((~inside).sum())
+        cost = b.cost[by.b] * by.scale
+        out += int((np.abs(a.cost[by.a] - cost) > 1e-9 * np.maximum(np.abs(cost), 1e-12)).sum())
+        out += int((a.whole[by.a] != b.whole[by.b]).sum())
+        low, high = by.scale * a.low[by.a] + by.shift, by.scale * a.high[by.a] + by.shift
+        low, high = np.minimum(low, high), np.maximum(low, high)
+        out += int((low != b.low[by.b]).sum()) + int((high != b.high[by.b]).sum())
+        return out + 3 * (a.n + b.n - 2 * len(by.pairs))
+
+    # -- outcomes
+    def _equivalent(self, method: str, by: Map, finding: Finding | None = None) -> Comparison:
+        words = {
+            "identical": "the two models say the same, row by row",
+            "isomorphic": "they are the same model under another order, scale or naming",
+            "unit-scaled": "they are the same model with variables in other units",
+            "substituted": "they are the same model once one variable is substituted",
+            "aggregated": "they are the same model once parallel variables are merged",
+            "containment": "each allows exactly what the other allows, at the same objective",
+            "projection": "they allow the same decisions at the same objective; auxiliary variables always complete them",
+        }
+        if finding is not None and finding.method == "probes":
+            sentence = f"no difference was found: {finding.count} extreme points of one could all be completed in the other"
+        else:
+            sentence = words[method]
+        evidence: dict[str, Any] = {"map_from": by.source}
+        if finding is not None:
+            evidence["proofs"] = sorted(finding.proofs)
+            if finding.factor != 1 or finding.constant:
+                evidence |= {"objective_factor": finding.factor, "objective_constant": finding.constant}
+                sentence += f" (objective of {self.label['b']} = {finding.factor:g} times that of {self.label['a']} + {finding.constant:g})"
+        return self._done(Verdict.EQUIVALENT, method, sentence, by, evidence)
+
+    def _different(self, by: Map, finding: Finding) -> Comparison:
+        assert finding.witness is not None
+        method = "point" if finding.what == "set" else "objective"
+        sentence = difference_sentence(self.a, self.b, finding.witness, self.label)
+        found = self._done(Verdict.NOT_EQUIVALENT, method, sentence, by, {"map_from": by.source})
+        return replace(found, witness=finding.witness)
+
+    def _optimum(self, found: optimum.Optima) -> Comparison | None:
+        """WRONG_OPTIMUM if the optima or statuses differ for certain; otherwise keeps what is known."""
+        if found.reason:
+            self._keep(self._done(Verdict.UNDECIDED, "", found.reason, None, {}))
+            return None
+        if not found.same_status or (not self.scale_free and not found.same_value):
+            return self._done(Verdict.WRONG_OPTIMUM, "optimum" if found.same_status else "status", found.sentence(self.label), None, {})
+        self._keep(self._done(Verdict.SAME_OPTIMUM, "optimum" if found.same_status == "optimal" else "status",
+                              found.sentence(self.label), None, {}))
+        return None
+
+    def _done(self, verdict: Verdict, method: str, sentence: str, by: Map | None, evidence: Mapping[str, Any]) -> Comparison:
+        evidence = {**evidence, "names": self.naming, "solves": dict(self.clock.solves)}
+        if self.scale_free:
+            evidence["scale_free"] = True
+        if self.optima is not None:
+            evidence |= self.optima.record()
+        return Comparison(verdict, method, sentence, () if by is None else matched(by, self.a, self.b), evidence=evidence)
+
+    def _keep(self, found: Comparison) -> None:
+        self.best = found
+        if self.report is not None:
+            self.report(replace(found, seconds=self.clock.elapsed))
+
+    def _left_over(self, reason: str) -> Comparison:
+        """The strongest verdict reached, with what stood in the way of a stronger one."""
+        if self.best is None:
+            return self._done(Verdict.UNDECIDED, "", reason, None, {})
+        if self.best.verdict is Verdict.NOT_EQUIVALENT:
+            return self.best
+        sentence = self.best.sentence if reason in self.best.sentence else f"{self.best.sentence}; not settled further: {reason}"
+        return replace(self.best, sentence=sentence, evidence={**self.best.evidence, "open": reason, "solves": dict(self.clock.solves)})
+
+
+def _consistent(by: Map, names: Map) -> bool:
+    """Does a map leave every named column at its name, unshifted and unscaled?"""
+    wanted = {p.a: p.b for p in names.pairs}
+    return all(p.a not in wanted or (wanted[p.a] == p.b and p.plain) for p in by.pairs)
+
+
+def _substitutions(form: Form) -> Iterator[Form]:
+    """The form with one column put in through an equality, for every column and equality up to a number."""
+    tried = 0
+    for r in np.flatnonzero(form.equal).tolist():
+        for j in np.flatnonzero(form.A[r]).tolist():
+            if form.whole[j] and not implied_whole(form, r, j):
+                continue
+            tried += 1
+            if tried > _MOST_SUBSTITUTIONS:
+                return
+            thinner = tidy(substituted(form, j, r))
+            if not thinner.empty:
+                yield thinner

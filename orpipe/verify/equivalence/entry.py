@@ -1,0 +1,36 @@
+"""`orpipe.verify.compare`: two models, as Problems or as captured from programs."""
+
+from __future__ import annotations
+
+from orpipe.errors import Unsupported
+from orpipe.problem import Problem
+from orpipe.verify.capture import Captured
+from orpipe.verify.equivalence.engine import BUDGET, Naming, compare_problems
+from orpipe.verify.equivalence.evidence import Comparison
+from orpipe.verify.equivalence.guard import Guard
+from orpipe.verify.verdict import Verdict
+
+Subject = Problem | Captured | Unsupported
+
+
+def compare(a: Subject, b: Subject, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
+            labels: tuple[str, str] = ("A", "B"), guarded: bool = False) -> Comparison:
+    """Is b the same model as the reference a, on a's decisions?
+
+    budget: seconds; guarded: in a process that is killed when they are over (half a second to start).  names: "trusted"
+    (columns of the same name are the same quantity), "hints" or "ignored".  scale_free: b's objective may be a positive
+    multiple of a's plus a constant.  An Unsupported in place of a model (a quadratic term, say) makes it UNDECIDED.
+    """
+    models = []
+    for subject in (a, b):
+        try:
+            if isinstance(subject, Unsupported):
+                raise subject
+            models.append(subject.problem() if isinstance(subject, Captured) else subject)
+        except Unsupported as error:
+            return Comparison(Verdict.UNDECIDED, "", f"not a linear model that can be compared: {error}", evidence={"unsupported": str(error)})
+    first, second = models
+    if not guarded:
+        return compare_problems(first, second, budget=budget, names=names, scale_free=scale_free, labels=labels)
+    with Guard() as guard:
+        return guard.compare(first, second, budget=budget, names=names, scale_free=scale_free, labels=labels)

@@ -1,0 +1,93 @@
+"""One LP whose column bounds change between runs, each run starting from the last basis: what branch and bound needs.
+
+Nothing here is trusted: callers round the multipliers and check them in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+
+from orpipe.exact_lp import Basis
+from orpipe.problem import Problem
+from orpipe_solvers.highs import _AT
+
+_STATUS: Any = highspy.HighsModelStatus
+_OPTIONS: dict[str, float | int | str] = {
+    "output_flag": False, "threads": 1, "solver": "simplex", "presolve": "off", "simplex_scale_strategy": 0,
+    "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9, "small_matrix_value": 1e-12,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One LP solved in floats.  optimal: objective, point (n,), duals (m,); infeasible: duals is a Farkas ray up to its
+    sign, or None where HiGHS has none."""
+
+    status: Literal["optimal", "infeasible", "other"]
+    objective: float = 0.0
+    point: np.ndarray | None = None
+    duals: np.ndarray | None = None
+
+
+class HotLP:
+    """The relaxation of `problem` (minimised, as it stands); no time limit, as HiGHS counts it over all runs."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._h = h = highspy.Highs()
+        for option, value in _OPTIONS.items():
+            h.setOptionValue(option, value)
+        A, whole = problem.matrix, np.int32
+        none = np.zeros(0, whole)
+        self._columns = np.arange(problem.n_vars, dtype=whole)
+        h.passModel(
+            problem.n_vars, problem.n_rows, A.nnz, 0, 2, 0, -1 if problem.maximize else 1, 0.0, problem.cost, problem.lower,
+            problem.upper, problem.row_lower, problem.row_upper, A.indptr.astype(whole), A.indices.astype(whole), A.data,
+            none, none, np.zeros(0), np.zeros(problem.n_vars, whole),
+        )
+
+    def run(self, lower: np.ndarray, upper: np.ndarray) -> Node:
+        h = self._h
+        h.changeColsBounds(len(self._columns), self._columns, lower, upper)
+        if h.run() == highspy.HighsStatus.kError and h.getModelStatus() == _STATUS.kNotset:
+            highspy.Highs.resetGlobalScheduler(True)
+            h.run()
+        status = h.getModelStatus()
+        for scaling in (0, 2):  # a hot start that ends nowhere is tried again from the slack basis
+            if status != _STATUS.kUnknown:
+                break
+            h.setOptionValue("simplex_scale_strategy", scaling)
+            h.clearSolver()
+            h.run()
+            status = h.getModelStatus()
+            h.setOptionValue("simplex_scale_strategy", 0)
+        if status == _STATUS.kOptimal:
+            solution = h.getSolution()
+            return Node("optimal", float(h.getInfo().objective_function_value), np.array(solution.col_value),
+                        np.array(solution.row_dual))
+        if status in (_STATUS.kInfeasible, _STATUS.kUnboundedOrInfeasible):
+            _, found, ray = h.getDualRay()
+            return Node("infeasible", duals=np.array(ray) if found else None)
+        return Node("other")
+
+    def basis(self) -> Basis | None:
+        """Of the last run."""
+        basis = self._h.getBasis()
+        if not basis.valid:
+            return None
+        columns, rows = ([_AT[s] for s in part] for part in (basis.col_status, basis.row_status))
+        return Basis(np.array(columns, np.int8), np.array(rows, np.int8))
+
+    def tableau(self, wanted: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """(column, row multipliers (m,)) of the tableau rows of basic columns where `wanted` (n,) is true."""
+        h = self._h
+        _, basic = h.getBasicVariables()
+        found = []
+        for row, column in enumerate(np.array(basic).tolist()):
+            if column >= 0 and wanted[column]:
+                _, weights = h.getBasisInverseRow(row)
+                found.append((column, np.array(weights)))
+        return found
