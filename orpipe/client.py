@@ -13,7 +13,6 @@ import http.client
 import json
 import logging
 import random
-import ssl
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orpipe.errors import EnvironmentError_, UsageError
-from orpipe.rewards import Item, RewardFunction, Worth
+from orpipe.rewards import RewardFunction, Worth
+from orpipe.verify.items import Item
 
 log = logging.getLogger(__name__)
 
@@ -130,14 +130,13 @@ class Client(RewardFunction):
         """Status, Retry-After and content of one response."""
         parts = urlsplit(self.url)
         assert parts.hostname is not None
-        connection: http.client.HTTPConnection
-        if parts.scheme == "https":
-            connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=self.timeout, context=ssl.create_default_context())
-        else:
-            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
-        headers = {"Content-Type": "application/json", "Connection": "close"} | ({"Authorization": f"Bearer {self.token}"} if self.token else {})
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname, parts.port, timeout=self.timeout)
+        headers = {"Content-Type": "application/json", "Connection": "close"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         try:
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before it was all sent: the answer says why
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused half sent: the answer says why
                 connection.request(method, parts.path.rstrip("/") + path, body, headers)
             answer = connection.getresponse()
             found = json.loads(answer.read())

@@ -20,6 +20,7 @@ INTERFACE_KINDS: tuple[InterfaceKind, ...] = ("text", "tables", "files")
 class Recipe(BaseModel):
     """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
     of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
+    proof_nodes bounds the exact proof of each label (0: none is tried where a search is needed);
     attempts is the number of draws that a slot has; longest bounds the characters of a document or example."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -36,6 +37,7 @@ class Recipe(BaseModel):
     validation: float = Field(0.05, ge=0, lt=1)
     test: float = Field(0.05, ge=0, lt=1)
     nodes: int = Field(50_000, ge=1)
+    proof_nodes: int = Field(500, ge=0)
     attempts: int = Field(8, ge=1, le=64)
     longest: int = Field(60_000, ge=1)
     license: str = "CC-BY-4.0"

@@ -81,7 +81,8 @@ def _parse(text: str) -> Head:
     if not re.fullmatch(r"[0-9]{1,15}", size):
         raise Refused(400, "Content-Length is not a number of bytes", close=True)
     asked = {part.strip().lower() for part in headers.get("connection", "").split(",")}
-    return Head(line[1], line[2].partition("?")[0], headers, int(size), "close" not in asked and (line[3] == "1" or "keep-alive" in asked))
+    keep = "close" not in asked and (line[3] == "1" or "keep-alive" in asked)
+    return Head(line[1], line[2].partition("?")[0], headers, int(size), keep)
 
 
 async def read_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: Head, seconds: float) -> bytes:
@@ -100,8 +101,9 @@ async def read_body(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
 def response(status: int, body: str | Mapping[str, Any], headers: Mapping[str, str] | None = None, *, keep: bool = True) -> bytes:
     """body: JSON, as text or to be made so."""
     content = (body if isinstance(body, str) else json.dumps(body)).encode()
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "Content-Type: application/json", f"Content-Length: {len(content)}",
-             "Cache-Control: no-store", "X-Content-Type-Options: nosniff", f"Connection: {'keep-alive' if keep else 'close'}",
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "Content-Type: application/json",
+             f"Content-Length: {len(content)}", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+             f"Connection: {'keep-alive' if keep else 'close'}",
              *(f"{name}: {value}" for name, value in (headers or {}).items())]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + content
 

@@ -16,38 +16,36 @@ processes they keep, are shared by all rewards of a process with the same settin
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from orpipe.errors import NotFound, UsageError
-from orpipe.verify.answers import Answer, about_problem, files, texts
-from orpipe.verify.attached import shown_files
+from orpipe.verify.answers import Answer
+from orpipe.verify.items import Item, Skipped, answer, items, unread, verl_item
 from orpipe.verify.judge import Judge, VerdictRow
-from orpipe.verify.presets import GUESSES, PRESETS, Fields
 from orpipe.verify.taxonomy import Failure
-from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Verdict
 
-__all__ = ["REWARDS", "JudgeSettings", "OptimumReward", "Worth", "close", "compute_score", "compute_score_dict", "compute_scores",
-           "optimum_reward", "reward", "worth"]
+__all__ = [
+    "REWARDS", "JudgeSettings", "OptimumReward", "Worth", "close", "compute_score", "compute_score_dict", "compute_scores",
+    "optimum_reward", "reward", "worth",
+]
 
 log = logging.getLogger(__name__)
 
 JUDGES = ("optimum",)
 REWARDS: Mapping[Verdict, float] = {
-    Verdict.EQUIVALENT: 1.0, Verdict.SAME_OPTIMUM: 1.0, Verdict.WRONG_OPTIMUM: 0.0, Verdict.NOT_EQUIVALENT: 0.0, Verdict.ERROR: 0.0,
+    Verdict.EQUIVALENT: 1.0, Verdict.SAME_OPTIMUM: 1.0,
+    Verdict.WRONG_OPTIMUM: 0.0, Verdict.NOT_EQUIVALENT: 0.0, Verdict.ERROR: 0.0,
 }
 _BUILT = (Verdict.WRONG_OPTIMUM, Verdict.NOT_EQUIVALENT)
 _NO_EFFORT = (Failure.NO_CODE, Failure.SYNTAX, Failure.FORBIDDEN)
-
-Item = dict[str, Any]  # one completion as rewards and `orpipe serve` take it; see `answer`
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,9 @@ class Worth:
     reason: str = ""
 
 
-def worth(verdict: Verdict, failure: Failure = Failure.NONE, *, undecided: float | None = None, shaping: float = 0.0) -> float | None:
+def worth(
+    verdict: Verdict, failure: Failure = Failure.NONE, *, undecided: float | None = None, shaping: float = 0.0,
+) -> float | None:
     """The table above."""
     if verdict is Verdict.UNDECIDED:
         return undecided
@@ -140,106 +140,6 @@ def close() -> None:
         judge.close()
 
 
-# -------------------------------------------------------------------------------------------- columns -> items -> answers
-
-_TEXT = ("text", "completion", "response")
-_KNOWN = frozenset({*GUESSES["label"], *GUESSES["data"], *GUESSES["reference"], "status", "sense", "dialect"})
-
-
-def answer(item: Mapping[str, Any], index: int | str = 0) -> Answer:
-    """An answer from a record: "text" (a text or a chat), the label under any of the names known to `orpipe verify` or as
-    in a row of our own dataset, "data" or "files" (or a "prompt" that shows them), "reference" (LP or MPS text).
-
-    Raises UsageError if there is no text; names of more fields: index, sample, benchmark, family, level.
-    """
-    name = next((n for n in _TEXT if n in item), None)
-    if name is None:
-        raise UsageError("no 'text': give the completion as a text or as a chat")
-    benchmark, family, level = (str(item.get(key) or "") for key in ("benchmark", "family", "level"))
-    given, sample = item.get("index", index), item.get("sample", 0)
-    reference = _first(item, "reference")
-    return Answer(
-        given if isinstance(given, (int, str)) and not isinstance(given, bool) else index, _last(item[name]), _label(item),
-        sample if isinstance(sample, int) and not isinstance(sample, bool) else 0,
-        data=files(_first(item, "data")) or shown_files(_asked(item.get("prompt"))),
-        reference=reference if isinstance(reference, str) else "", benchmark=benchmark, family=family, level=level)
-
-
-def _items(prompts: Any, completions: Sequence[Any], columns: Mapping[str, Any], label: str, data: str) -> list[Item | None]:
-    """One record a completion; None where a row of our own dataset asks for no program."""
-    n = len(completions)
-    wanted = _KNOWN | {label, data}
-    kept = {name: values for name, values in columns.items() if name in wanted and _is_column(values, n)}
-    asked = prompts if _is_column(prompts, n) else [None] * n
-    found: list[Item | None] = []
-    for k in range(n):
-        row = {name: values[k] for name, values in kept.items()}
-        if _own(row) and row.get("dialect") == "":
-            found.append(None)
-            continue
-        item = dict(row)
-        if label:
-            item = {name: v for name, v in row.items() if name not in (*GUESSES["label"], "status")} | {"truth": row.get(label)}
-        if data:
-            item = {name: v for name, v in item.items() if name not in GUESSES["data"]} | {"data": row.get(data)}
-        shown = {} if files(_first(item, "data")) else shown_files(_asked(asked[k]))
-        found.append(item | {"text": _last(completions[k])} | ({"data": shown} if shown else {}))
-    return found
-
-
-def _is_column(values: Any, n: int) -> bool:
-    return hasattr(values, "__len__") and hasattr(values, "__getitem__") and not isinstance(values, (str, bytes, Mapping)) and len(values) == n
-
-
-def _last(completion: Any) -> str | None:
-    """The text of a completion; of a chat its last assistant message.  A text is taken as it is, whatever it looks like."""
-    if isinstance(completion, str):
-        return completion
-    found = texts(completion)
-    return found[-1] if found else None
-
-
-def _asked(prompt: Any) -> str:
-    """What the user said in a prompt."""
-    if isinstance(prompt, str) or prompt is None:
-        return prompt or ""
-    if not isinstance(prompt, Sequence):
-        return ""
-    said = (m.get("content") for m in prompt if isinstance(m, Mapping) and m.get("role", "user") == "user")
-    return "\n\n".join(text for content in said for text in texts(content) if text)
-
-
-def _told(value: Any) -> bool:
-    return value is not None and not (isinstance(value, (str, Sequence, Mapping)) and not len(value)) and not (
-        isinstance(value, float) and value != value)
-
-
-def _first(row: Mapping[str, Any], what: str) -> Any:
-    return next((row[name] for name in GUESSES[what] if _told(row.get(name))), None)
-
-
-def _own(row: Mapping[str, Any]) -> bool:
-    """A row of `orpipe generate`: its label is exact, not rounded as printed."""
-    return "objective_exact" in row and (_told(row["objective_exact"]) or row.get("status") in ("infeasible", "unbounded"))
-
-
-def _label(row: Mapping[str, Any]) -> Any:
-    if _own(row):
-        return about_problem(row, Fields(), 0, PRESETS["orpipe"])["label"]
-    label = _first(row, "label")
-    if isinstance(label, Truth):
-        return label
-    if isinstance(label, str) and label.lstrip()[:1] == "{":
-        try:
-            label = json.loads(label)
-        except (ValueError, RecursionError):
-            return label
-    if isinstance(label, Mapping):
-        return _label(label) if _own(label) else label
-    status = row.get("status")
-    return {"status": status, "objective": label} if isinstance(status, str) and status and label is not status else label
-
-
 # ----------------------------------------------------------------------------------------------------- reward functions
 
 
@@ -275,31 +175,37 @@ class RewardFunction(ABC):
             found = self.worths(prompts, completions, columns)
             self._tell(found, columns)
         except Exception as error:
-            _say_once(f"{self.name}: {type(error).__name__}", f"reward '{self.name}' could not judge a batch: {type(error).__name__}: {error}")
+            kind = type(error).__name__
+            _say_once(f"{self.name}: {kind}", f"reward '{self.name}' could not judge a batch: {kind}: {error}")
             return [self.undecided] * (len(completions) if hasattr(completions, "__len__") else 0)
         return [w.reward for w in found]
 
     def worths(self, prompts: Any, completions: Any, columns: Mapping[str, Any]) -> list[Worth]:
-        items = _items(prompts, list(completions if completions is not None else ()), columns, self.label, self.data)
-        asked = [item for item in items if item is not None]
+        rows = items(prompts, list(completions if completions is not None else ()), columns, self.label, self.data)
+        asked = [row for row in rows if not isinstance(row, Skipped)]
         judged = iter(self.judged(asked) if asked else ())
-        no_program = Worth(self.undecided, Verdict.UNDECIDED, reason="the row asks for no program")
-        return [no_program if item is None else next(judged) for item in items]
+        return [self._skipped(row) if isinstance(row, Skipped) else next(judged) for row in rows]
+
+    def _skipped(self, row: Skipped) -> Worth:
+        return Worth(self.undecided, Verdict.UNDECIDED, row.failure, row.reason)
 
     def _tell(self, found: Sequence[Worth], columns: Mapping[str, Any]) -> None:
-        undecided = Counter(w.failure for w in found if w.verdict == Verdict.UNDECIDED)
-        for failure, count in undecided.items():
-            reason = next(w.reason for w in found if w.verdict == Verdict.UNDECIDED and w.failure == failure)
-            hint = ""
+        asked = [w for w in found if w.verdict != Verdict.UNDECIDED or w.failure]  # not of rows that ask for no program
+        undecided: dict[str, list[Worth]] = {}
+        for w in asked:
+            if w.verdict == Verdict.UNDECIDED:
+                undecided.setdefault(w.failure, []).append(w)
+        for failure, some in undecided.items():
+            why = some[0].reason
             if failure == Failure.NO_TRUTH:
-                hint = f"; columns given: {', '.join(k for k in columns if not callable(columns[k])) or 'none'}; name the label's with label=..."
-            if failure:
-                _say_once(f"{self.name}: {failure}", f"reward '{self.name}': {count} of {len(found)} completions undecided: {reason}{hint}")
+                names = ", ".join(k for k in columns if not callable(columns[k]))
+                why += f"; columns given: {names or 'none'}; name the label's with label=..."
+            _say_once(f"{self.name}: {failure}", f"reward '{self.name}': {len(some)} of {len(found)} completions undecided: {why}")
         if callable(columns.get("log_extra")):
             columns["log_extra"](f"{self.name}_verdict", [str(w.verdict) for w in found])
             columns["log_extra"](f"{self.name}_reason", [w.reason for w in found])
-        if callable(columns.get("log_metric")) and found:
-            columns["log_metric"](f"{self.name}_undecided", undecided.total() / len(found))
+        if callable(columns.get("log_metric")) and asked:
+            columns["log_metric"](f"{self.name}_undecided", sum(map(len, undecided.values())) / len(asked))
 
 
 _said: set[str] = set()
@@ -318,23 +224,25 @@ class OptimumReward(RewardFunction):
     settings: JudgeSettings = JudgeSettings()
 
     def judged(self, items: Sequence[Item]) -> list[Worth]:
-        answers, unread = [], {}
+        answers: list[Answer] = []
+        skipped: dict[int, Worth] = {}
         for k, item in enumerate(items):
             try:
                 answers.append(answer(item, k))
             except Exception as error:  # of this row alone
-                unread[k] = Worth(self.undecided, Verdict.UNDECIDED, Failure.INTERNAL, f"the row cannot be read ({type(error).__name__}: {error})")
+                skipped[k] = self._skipped(unread(error))
         rows = iter(_rows(self.settings, answers))
-        return [unread.get(k) or self._worth(next(rows)) for k in range(len(items))]
+        return [skipped.get(k) or self._worth(next(rows)) for k in range(len(items))]
 
     def _worth(self, row: VerdictRow) -> Worth:
-        return Worth(worth(row.verdict, row.failure, undecided=self.undecided, shaping=self.shaping), row.verdict, row.failure, row.reason)
+        value = worth(row.verdict, row.failure, undecided=self.undecided, shaping=self.shaping)
+        return Worth(value, row.verdict, row.failure, row.reason)
 
 
 def optimum_reward(
-    *, workers: int | None = None, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False, shaping: float = 0.0,
-    undecided: float | None = None, isolation: Literal["best", "full"] = "best", judge: str = "optimum", name: str = "optimum",
-    label: str = "", data: str = "",
+    *, workers: int | None = None, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
+    shaping: float = 0.0, undecided: float | None = None, isolation: Literal["best", "full"] = "best",
+    judge: str = "optimum", name: str = "optimum", label: str = "", data: str = "",
 ) -> OptimumReward:
     """A reward function for TRL.  workers: programs run at a time (default: one a core); timeout: seconds that a program
     may run; the rest as of `Judge` and `RewardFunction`.
@@ -356,17 +264,18 @@ reward = OptimumReward()
 
 
 def compute_scores(
-    data_sources: Sequence[Any], solution_strs: Sequence[Any], ground_truths: Sequence[Any], extra_infos: Sequence[Any] | None = None,
-    *, undecided: float = 0.0, url: str = "", token_file: str = "", **settings: Any,
+    data_sources: Sequence[Any], solution_strs: Sequence[Any], ground_truths: Sequence[Any],
+    extra_infos: Sequence[Any] | None = None, *, undecided: float = 0.0, **settings: Any,
 ) -> list[float]:
     """verl's signature for its batch reward manager; settings (`reward_kwargs`) as of `optimum_reward`, or `url` and
-    `token_file` of an `orpipe serve`.  Wrong settings raise; nothing else does."""
-    found = _scored(solution_strs, ground_truths, extra_infos, undecided=undecided, url=url, token_file=token_file, **settings)
+    `token_file` of an `orpipe serve` with settings as of `Client`.  Wrong settings raise; nothing else does."""
+    found = _scored(solution_strs, ground_truths, extra_infos, undecided, settings)
     return [w.reward if w.reward is not None else undecided for w in found]
 
 
 def compute_score(
-    data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, *, undecided: float = 0.0, **settings: Any,
+    data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, *, undecided: float = 0.0,
+    **settings: Any,
 ) -> float:
     """verl's signature, one completion a call; verl makes the calls from many threads.
 
@@ -377,10 +286,11 @@ def compute_score(
 
 
 def compute_score_dict(
-    data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, *, undecided: float = 0.0, **settings: Any,
+    data_source: Any, solution_str: Any, ground_truth: Any, extra_info: Any = None, *, undecided: float = 0.0,
+    **settings: Any,
 ) -> dict[str, Any]:
     """As `compute_score`, with the verdict: {"score", "acc", "verdict", "failure", "reason"}; acc is 1.0 if it passed."""
-    found = _scored([solution_str], [ground_truth], [extra_info], undecided=undecided, **settings)[0]
+    found = _scored([solution_str], [ground_truth], [extra_info], undecided, settings)[0]
     return {"score": undecided if found.reward is None else found.reward, "acc": float(Verdict(found.verdict).passed),
             "verdict": str(found.verdict), "failure": str(found.failure), "reason": found.reason}
 
@@ -390,43 +300,30 @@ _VERL = ("reward_router_address", "reward_model_tokenizer", "sandbox_fusion_url"
 
 
 def _scored(
-    solutions: Sequence[Any], truths: Sequence[Any], infos: Sequence[Any] | None, *, undecided: float, url: str = "", token_file: str = "",
-    **settings: Any,
+    solutions: Sequence[Any], truths: Sequence[Any], infos: Sequence[Any] | None, undecided: float, settings: Mapping[str, Any],
 ) -> list[Worth]:
-    settings = {name: value for name, value in settings.items() if name not in _VERL}
-    function = _made((("undecided", undecided), ("url", url), ("token_file", token_file), *sorted(settings.items())))
-    found = None
+    function = _made(undecided, tuple(sorted((k, v) for k, v in settings.items() if k not in _VERL)))
     try:
         infos = infos if infos is not None and len(infos) == len(solutions) else [None] * len(solutions)
-        items = []
-        for solution, truth, info in zip(solutions, truths, infos, strict=True):
-            info = info if isinstance(info, Mapping) else {}
-            item = {k: v for k, v in info.items() if k in _KNOWN and (k not in GUESSES["label"] or k == "status")} if _told(truth) else dict(info)
-            items.append(item | {"text": _last(solution), "prompt": info.get("prompt", info.get("question"))}
-                         | ({"truth": truth} if _told(truth) else {}))
-        found = function.judged(items)
+        found = function.judged([verl_item(*three) for three in zip(solutions, truths, infos, strict=True)])
         function._tell(found, {})
+        return found
     except Exception as error:
-        _say_once(f"verl: {type(error).__name__}", f"compute_score could not judge: {type(error).__name__}: {error}")
-    return found or [Worth(undecided, Verdict.UNDECIDED, Failure.INTERNAL, "could not be judged; see the log")] * len(solutions)
+        kind = type(error).__name__
+        _say_once(f"verl: {kind}", f"compute_score could not judge: {kind}: {error}")
+        return [Worth(undecided, Verdict.UNDECIDED, Failure.INTERNAL, "could not be judged; see the log")] * len(solutions)
 
 
-_functions: dict[tuple[tuple[str, Any], ...], RewardFunction] = {}
+@cache
+def _made(undecided: float, settings: tuple[tuple[str, Any], ...]) -> RewardFunction:
+    given: dict[str, Any] = {"undecided": undecided, **dict(settings)}
+    url, token_file = given.pop("url", ""), given.pop("token_file", "")
+    try:
+        if not url:
+            return optimum_reward(**given)
+        from orpipe.client import Client, read_token
 
-
-def _made(settings: tuple[tuple[str, Any], ...]) -> RewardFunction:
-    found = _functions.get(settings)
-    if found is None:
-        given = dict(settings)
-        url, token_file = given.pop("url"), given.pop("token_file")
-        if url:
-            from orpipe.client import Client, read_token
-
-            found = Client(url, read_token(token_file) if token_file else "", **given)
-        else:
-            try:
-                found = optimum_reward(**given)
-            except TypeError as error:
-                raise UsageError(f"{str(error).partition(' ')[2]}; see orpipe.rewards.optimum_reward for the settings") from None
-        _functions[settings] = found
-    return found
+        check_table(given.pop("judge", JUDGES[0]), undecided, given.get("shaping", 0.0))
+        return Client(url, read_token(token_file) if token_file else "", **given)
+    except TypeError as error:
+        raise UsageError(f"wrong reward settings: {error}") from None

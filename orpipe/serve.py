@@ -4,7 +4,7 @@
     POST /reward    an answer -> {"reward", "verdict", "failure", "reason"}; {"answers": [...]} -> lists of these
     GET  /health    versions, isolation, workers, queue, limits
 
-An answer is an object as `orpipe.rewards.answer` reads it: "text", a label ("truth", "answer", "objective", "status", ...),
+An answer is an object as `orpipe.verify.items.answer` reads it: "text", a label ("truth", "answer", "objective", "status", ...),
 "data" or "files", "reference".  "options" beside it: judge, undecided, shaping.  Every error is {"error": one sentence}:
 400, 401, 404, 405, 408, 411, 413, 415, 429 (the queue is full), 431, 503 (stopping), the last two with Retry-After.
 """
@@ -34,9 +34,10 @@ from orpipe import __version__
 from orpipe.client import Client, read_token
 from orpipe.errors import OrpipeError, UsageError
 from orpipe.http1 import MOST_HEAD, Head, Refused, drain, read_body, read_head, response, send
-from orpipe.rewards import answer, check_table, worth
+from orpipe.rewards import check_table, worth
 from orpipe.verify.answers import Answer
 from orpipe.verify.isolation import available_layers
+from orpipe.verify.items import answer
 from orpipe.verify.judge import FULL, Judge, VerdictRow
 
 __all__ = ["Bounds", "Client", "Service", "is_loopback", "read_token"]
@@ -239,7 +240,7 @@ class Service:
         return keep
 
     async def _refuse(self, refused: Refused, head: Head | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        keep = head is not None and head.keep and not refused.close and not self._stop.is_set()
+        keep = head is not None and head.keep and head.method != "HEAD" and not refused.close and not self._stop.is_set()
         message = " ".join(refused.message.split())[:500]
         log.info("%s %s %d: %s", head.method if head else "-", head.path if head else "-", refused.status, message)
         await send(writer, response(refused.status, {"error": message}, refused.headers, keep=keep), self.bounds.write)
@@ -299,8 +300,8 @@ class Service:
     async def _judged(self, answers: Sequence[Answer], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[VerdictRow]:
         """Rows in the order of the answers.  Raises _Gone if the client hangs up meanwhile: what has not begun is dropped."""
         self._room(len(answers))
-        futures = [self._submit(a) for a in answers]
-        waiting = {asyncio.wrap_future(f) for f in futures}
+        futures = [asyncio.wrap_future(self._submit(a)) for a in answers]
+        waiting = set(futures)
         try:
             while waiting and not self._quiet.is_set():
                 _, waiting = await asyncio.wait(waiting, timeout=0.25)
@@ -309,7 +310,10 @@ class Service:
         finally:
             for future in futures:
                 future.cancel()
-        if any(f.cancelled() or not f.done() for f in futures):
+        faults = [f.exception() for f in futures if not f.cancelled()]
+        if any(faults):
+            raise next(filter(None, faults))
+        if len(faults) < len(futures):
             raise Refused(503, "the service stopped before all was judged", close=True, headers={"Retry-After": "10"})
         return [f.result() for f in futures]
 

@@ -48,7 +48,7 @@ _FENCE = re.compile(r"```python\n(.*?)```", re.S)
 _FILE = re.compile(r"\*\*([\w.]+)\*\*\n```(?:json|csv)\n(.*?)\n```", re.S)
 _LIBRARIES = re.compile(r"^\s*(?:import|from)\s+(?:pyomo|pulp|ortools|highspy)\b", re.M)
 _TOLERANCE = 1e-6
-_PATIENCE = Limits(seconds=180.0)
+_PATIENCE = Limits(seconds=60.0)
 _BAD_ROW = (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, IndexError, OrpipeError)
 
 

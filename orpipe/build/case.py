@@ -138,9 +138,6 @@ class Case:
     def story(self) -> str:
         return render_answer(self.instance, self.solution)
 
-    def objective_floats(self) -> float | None:
-        return self.label.objective
-
     def program(self, text: str, files: Mapping[str, str] | None = None) -> Program:
         return Program(text, self.instance.problem, self.label.status, self.label.objective, files or {})
 

@@ -25,6 +25,8 @@ _STATED = re.compile(
 )
 _DISTINCT = 4  # significant digits from which a number that is no datum can only be the optimum
 _TOLERANCE = Fraction(1, 10**6)
+# SCIP branches for ever on an integer model that is unbounded, and no limit of time may decide what is kept.
+_NEVER_ENDS = {("ortools", "unbounded")}
 PROMPTS_WITHOUT_ANSWER = ("formulate", "implement", "solve")
 
 
@@ -72,10 +74,12 @@ def data_numbers(data: Any) -> Iterator[Fraction]:
 
 
 def refusal(case: Case, product: Product, longest: int) -> str | None:
-    """The first gate that a product does not pass: leak, length, or an answer that does not state the optimum."""
+    """The first gate that a product does not pass: length, a program without end, a leak, an answer without the optimum."""
     size = len(product.text) + sum(len(content) for _, content in product.messages)
     if size > longest:
         return f"longer than {longest} characters"
+    if any((product.order.dialect, p.status) in _NEVER_ENDS and p.problem.integer.any() for p in product.programs):
+        return "program would not end"
     optimum = case.label.objective_exact
     if optimum is None:
         return None

@@ -1,4 +1,4 @@
-"""One slot, whole: draw -> ground -> label -> products -> gates -> replay -> rows.  Pure in (recipe, slot): any worker, any order.
+"""One slot, whole: draw -> ground -> label -> products -> gates -> replay -> proof -> rows.  Pure in (recipe, slot): any worker, any order.
 
 Every refusal becomes a `rejected` row; the slot then tries its next draw.  A slot that runs out of draws is a refusal too.
 A fault of ours in one draw is a refusal with the place where it happened, and counted; a machine that fails (disk, sandbox)
@@ -27,6 +27,7 @@ from orpipe.errors import DataError, EnvironmentError_, Unsupported
 from orpipe.families import Rejected
 from orpipe.instances import Instance, draw
 from orpipe.mps import write_mps
+from orpipe.proof import Facts, Refuted, facts
 from orpipe.render.answer import Solution
 from orpipe.solve import Label, label
 from orpipe.verify.replay import Replayed, Script, replay_many
@@ -95,10 +96,19 @@ def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> boo
     products = None if case is None else _products(recipe, slot, index, case, pool, made)
     if case is None or products is None:
         return False
+    found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
+    with made.timed("proof"):
+        known = []
+        for instance, proved in found:
+            more = facts(instance.problem, proved, recipe.proof_nodes)
+            if isinstance(more, Refuted):
+                detail = {"detail": more.reason, "results": [r.record() for r in proved.results], "mps": write_mps(instance.problem)}
+                made.rejected.append(_refusal(slot, index, "proof", "disagreement", json.dumps(detail)))
+                return False
+            known.append(more)
     with made.timed("rows"):
-        found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
         try:
-            instances = [instance_row(instance, proved, recipe) for instance, proved in found]
+            instances = [instance_row(instance, proved, more, recipe) for (instance, proved), more in zip(found, known, strict=True)]
         except Unsupported as refused:
             made.rejected.append(_refusal(slot, index, "rows", "not exact as MPS", str(refused)))
             return False
@@ -189,7 +199,7 @@ def number_json(value: Fraction) -> int | str:
     return int(value) if value.denominator == 1 else exact_text(value)
 
 
-def instance_row(instance: Instance, found: Label, recipe: Recipe) -> Row:
+def instance_row(instance: Instance, found: Label, known: Facts, recipe: Recipe) -> Row:
     problem = instance.problem
     solution = None
     if found.point is not None:
@@ -206,6 +216,7 @@ def instance_row(instance: Instance, found: Label, recipe: Recipe) -> Row:
         "data": json.dumps(instance.data, ensure_ascii=False), "mps": write_mps(problem), "structure_hash": instance.structure_hash,
         "data_hash": instance.data_hash, "solvers": json.dumps([r.record() for r in found.results]),
         "source": instance.family.source(), "license": recipe.license, "language": "en", "generator_version": __version__,
+        "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals,
     }
 
 

@@ -31,7 +31,7 @@ from orpipe.errors import EnvironmentError_, OrpipeError
 from orpipe.verify.sandbox import Limits, Pool
 
 # A net for programs that hang, far above what ours need: the clock of a busy machine must not decide what is kept.
-PATIENCE = Limits(seconds=180.0)
+PATIENCE = Limits(seconds=60.0)
 _LEAVE_SECONDS = 5.0
 
 

@@ -2,6 +2,8 @@
 
 from orpipe.proof.certificate import Certificate
 from orpipe.proof.checker import check
+from orpipe.proof.facts import Facts, binding, facts
 from orpipe.proof.prove import Refuted, Unproved, certify, prove
+from orpipe.proof.unique import unique
 
-__all__ = ["Certificate", "Refuted", "Unproved", "certify", "check", "prove"]
+__all__ = ["Certificate", "Facts", "Refuted", "Unproved", "binding", "certify", "check", "facts", "prove", "unique"]

@@ -28,10 +28,10 @@ class Certificate:
     """outcome: optimal (point is best, objective its value with the offset), infeasible, or unbounded (point is feasible,
     ray improves for ever).  digest: of the problem it is about.
 
-    derived: rows that every feasible point fulfils, numbered on from the problem's own, each from one row before it
-    (`checker` lists the kinds).  bounds: [column, "lower" | "upper", value, row] in order, each implied by that one row
-    and the bounds before it.  symmetry: see `checker`.  step: every node's least objective is a multiple of it, or null.
-    tree: as above; empty for unbounded.
+    Optional aids of a proof, in the order in which they are replayed: step, of which every node's least objective is a
+    multiple (lattice.py); symmetry, [blocks, rows] of columns that may be fixed at zero (symmetry.py); bounds,
+    [column, "lower" | "upper", value, row], each implied by that one row and the bounds before it; derived, cuts numbered
+    on from the problem's own rows (Replay.derive).  tree: as above; null for unbounded.
     """
 
     digest: str
@@ -40,6 +40,7 @@ class Certificate:
     point: list[str] | None = None
     ray: list[str] | None = None
     step: str | None = None
+    symmetry: list[list[Any]] | None = None
     bounds: list[list[Any]] | None = None
     derived: list[list[Any]] | None = None
     tree: list[list[Any]] | None = None

@@ -1,8 +1,7 @@
-"""Replays a certificate against a Problem in integers and fractions.  With lattice.py and the certificate's plain form this
-is all of the checker: no solver, no prover and nothing else of orpipe is imported; arrays are only read.
+"""Replays a certificate against a Problem in integers and fractions.  With digest.py, lattice.py, symmetry.py and
+the certificate's plain form this is all of the checker: no solver, no prover and nothing else of orpipe is imported; arrays are only read.
 
     check(problem, certificate) -> faults (empty: proved)
-    digest(problem)             -> the 64 hex digits a certificate names its problem by
 
 Why a valid certificate is a proof.  Write the objective as min c x (signs turned for max).  For any multipliers y on rows,
 c x = y (A x) + (c - y A) x, and each product on the right is at least its value at the side of the row, or the bound of the
@@ -13,20 +12,23 @@ objective leave nothing better.  Where the least objective of every node is a mu
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from orpipe.proof.certificate import FORMAT, Certificate
+from orpipe.proof.digest import digest
 from orpipe.proof.lattice import objective_step
+from orpipe.proof.symmetry import exchangeable, single, zeros
 
 if TYPE_CHECKING:
     from orpipe.problem import Problem
 
 Bound = int | None  # None: infinite
+_UNREAD = {"optimal": ("ray",), "infeasible": ("objective", "point", "ray", "step"),
+           "unbounded": ("objective", "step", "symmetry", "bounds", "derived", "tree")}
 
 
 class Fault(Exception):
@@ -40,6 +42,9 @@ def check(problem: Problem, certificate: Certificate) -> list[str]:
             return [f"format {certificate.format!r} is not {FORMAT}: write the certificate anew"]
         if certificate.digest != digest(problem):
             return ["the certificate is about another problem: its digest differs"]
+        unread = [name for name in _UNREAD.get(certificate.outcome, ()) if getattr(certificate, name) is not None]
+        if unread:
+            return [f"a certificate of outcome {certificate.outcome} has no {unread[0]}"]
         replay = Replay(problem)
         match certificate.outcome:
             case "optimal":
@@ -71,7 +76,10 @@ def _optimal(replay: Replay, certificate: Certificate) -> None:
 def _rational(text: Any) -> Fraction:
     if not isinstance(text, str):
         raise Fault(f"not a rational in text form: {text!r:.60}")
-    return Fraction(text)
+    value = Fraction(text)
+    if str(value) != text:
+        raise Fault(f"a rational is written in lowest terms, not as {text!r:.60}")
+    return value
 
 
 def _point(texts: Any, n: int) -> list[Fraction]:
@@ -99,7 +107,7 @@ class Replay:
         self.den = int(problem.matrix_exact.den)
         nums, cols = [int(v) for v in problem.matrix_exact.num], problem.matrix.indices.tolist()
         starts = problem.matrix.indptr.tolist()
-        self.rows = [list(zip(cols[a:b], nums[a:b], strict=True)) for a, b in zip(starts, starts[1:], strict=False)]
+        self.rows = [list(zip(cols[a:b], nums[a:b], strict=True)) for a, b in pairwise(starts)]
         self.side_den = math.lcm(problem.row_lower_exact.den, problem.row_upper_exact.den, self.den)
         self.low = _ints(problem.row_lower, problem.row_lower_exact, self.side_den)
         self.high = _ints(problem.row_upper, problem.row_upper_exact, self.side_den)
@@ -142,6 +150,8 @@ class Replay:
             step, known = _rational(certificate.step), objective_step(self)
             if step <= 0 or known is None or (known / step).denominator != 1:
                 raise Fault(f"the objective need not be a multiple of {step}")
+        if certificate.symmetry is not None:
+            self.arrange(*certificate.symmetry)
         self.tighten(certificate.bounds or [])
         for recipe in certificate.derived or ():
             self.derive(recipe)
@@ -223,6 +233,19 @@ class Replay:
 
     # ---- what holds at every feasible point
 
+    def arrange(self, blocks: Sequence[Sequence[int]], rows: Sequence[int]) -> None:
+        """Fixes at zero what the order of interchangeable blocks allows (orpipe.proof.symmetry); rows: one an entry."""
+        every = [_whole(j, self.n) for block in blocks for j in block]
+        if len(set(every)) != len(every) or len({len(block) for block in blocks}) != 1 or len(rows) > len(blocks[0]):
+            raise Fault("the blocks of a symmetry must be disjoint and of one length")
+        if not all(exchangeable(self, a, b) for a, b in pairwise(blocks)):
+            raise Fault("the blocks cannot be exchanged")
+        for k, row in enumerate(rows):
+            if not single(self, [block[k] for block in blocks], _whole(row, len(self.rows))):
+                raise Fault(f"row {row} does not keep entry {k} to one block")
+        for j in zeros(blocks, len(rows)):
+            self.upper[j] = 0
+
     def derive(self, recipe: Sequence[Any]) -> None:
         """Appends the mixed-integer rounding cut of an aggregated row (Gomory 1960).
 
@@ -241,13 +264,13 @@ class Replay:
                 total[j] = total.get(j, Fraction(0)) + y * a / self.den
         right = Fraction(0)
         terms: list[tuple[Fraction, bool, Fraction, dict[int, Fraction]]] = []  # coefficient, whole, and z = base + sum of columns
-        for j, a in total.items():
+        for j, weight_j in total.items():
             low, high = _over(self.lower[j], self.box_den), _over(self.upper[j], self.box_den)
             end = self._end(low, high, j in up, f"column {j}")
-            right -= a * end
+            right -= weight_j * end
             if low != high:
-                s = -1 if j in up else 1
-                terms.append((a * s, self.integer[j], -s * end, {j: Fraction(s)}))
+                s = Fraction(-1 if j in up else 1)
+                terms.append((weight_j * s, self.integer[j], -s * end, {j: s}))
         for i, y in weights.items():
             low, high = _over(self.low[i], self.side_den), _over(self.high[i], self.side_den)
             end = self._end(low, high, i in rows_at_high, f"row {i}")
@@ -261,12 +284,12 @@ class Replay:
             raise Fault("a cut from a whole right-hand side")
         cut: dict[int, Fraction] = {}
         side = Fraction(scale)
-        for a, whole, base, columns in terms:
+        for coefficient, whole, base, columns in terms:
             if whole:
-                f = a - math.floor(a)
+                f = coefficient - math.floor(coefficient)
                 weight = math.ceil(scale * (f / part if f <= part else (1 - f) / (1 - part)))
             else:
-                weight = math.ceil(scale * (a / part if a > 0 else -a / (1 - part)))
+                weight = math.ceil(scale * (coefficient / part if coefficient > 0 else -coefficient / (1 - part)))
             side -= weight * base
             for j, v in columns.items():
                 cut[j] = cut.get(j, Fraction(0)) + weight * v
@@ -324,6 +347,8 @@ class Replay:
             implied = self._implied(i, j, upper=which == "upper")
             if (implied > value) if which == "upper" else (implied < value):
                 raise Fault(f"row {i} implies {which} bound {implied} of column {j}, not {value}")
+            if self.integer[j] and value.denominator != 1:
+                raise Fault(f"a derived bound of integer column {j} must be whole")  # cuts measure from it
             box, scaled = (self.upper if which == "upper" else self.lower), value.numerator * (den // value.denominator)
             now = box[j]
             box[j] = scaled if now is None else min(now, scaled) if which == "upper" else max(now, scaled)
@@ -369,19 +394,3 @@ def _outside(value: Fraction, low: Bound, high: Bound) -> bool:
 def _ints(floats: Any, exact: Any, den: int) -> list[Bound]:
     factor = den // exact.den
     return [int(v) * factor if math.isfinite(f) else None for f, v in zip(floats.tolist(), exact.num, strict=True)]
-
-
-def digest(problem: Problem) -> str:
-    """sha256 of everything that makes the problem: names, numbers in lowest terms, sides, integrality, sense."""
-    p = problem
-    content: list[Any] = [bool(p.maximize), str(p.offset), list(p.columns), list(p.rows), [int(v) for v in p.integer],
-                          p.matrix.indptr.tolist(), p.matrix.indices.tolist()]
-    sides = ((p.row_lower, p.row_lower_exact), (p.row_upper, p.row_upper_exact), (p.lower, p.lower_exact), (p.upper, p.upper_exact))
-    for floats, exact in ((None, p.cost_exact), (None, p.matrix_exact), *sides):
-        finite = [True] * len(exact.num) if floats is None else [math.isfinite(v) for v in floats.tolist()]
-        nums = [int(v) if k else 0 for v, k in zip(exact.num, finite, strict=True)]
-        common = math.gcd(exact.den, *nums)
-        content.append([exact.den // common, [v // common if k else None for v, k in zip(nums, finite, strict=True)]])
-        if floats is not None:
-            content.append([math.copysign(1, v) if not k else 0 for v, k in zip(floats.tolist(), finite, strict=True)])
-    return hashlib.sha256(json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from orpipe_solvers._hot import HotLP
 
 from orpipe.proof.checker import Fault
 from orpipe.proof.form import Form
+from orpipe_solvers._hot import HotLP
 
 ROUNDS = 4
 _ROWS = 40  # tableau rows looked at in a round
@@ -19,8 +20,8 @@ _DENOMINATOR = 1000
 _LARGEST = 10**9  # a longer cut does the LP more harm than good
 
 
-def strengthened(form: Form, rounds: int = ROUNDS) -> HotLP:
-    """The root LP after rounds of cuts, which are appended to the form."""
+def strengthened(form: Form, enough: Callable[[float], bool], rounds: int = ROUNDS) -> HotLP:
+    """The root LP after rounds of cuts, which are appended to the form; none is looked for once the bound is enough."""
     hot = HotLP(form.lp)
     integer = form.integer
     last = -math.inf
@@ -28,7 +29,7 @@ def strengthened(form: Form, rounds: int = ROUNDS) -> HotLP:
         if not integer.any():
             break
         root = hot.run(form.box.lower, form.box.upper)
-        if root.status != "optimal" or root.point is None or root.objective <= last + 1e-7 * max(1.0, abs(last)):
+        if root.status != "optimal" or root.point is None or enough(root.objective) or root.objective <= last + 1e-7 * max(1.0, abs(last)):
             break
         last = root.objective
         recipes = _round(form, hot, root.point)
@@ -50,8 +51,8 @@ def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
     replay, floor = form.replay, len(form.replay.rows)
     tried: list[tuple[float, int, list]] = []
     kept_state = (replay.side_den, list(replay.low), list(replay.high))
-    for _, weights in hot.tableau(wanted):
-        recipe = _recipe(form, x, activity, weights)
+    recipes = [_recipe(form, x, activity, weights) for _, weights in hot.tableau(wanted)]
+    for recipe in [*recipes, *_single_rows(form, x, activity)]:
         if recipe is None:
             continue
         try:
@@ -87,6 +88,51 @@ def _recipe(form: Form, x: np.ndarray, activity: np.ndarray, weights: np.ndarray
     if not all(ends):
         return None
     return ["cut", _SCALE, den, [[i, f.numerator * (den // f.denominator)] for i, f in sorted(y.items())], up, rows_up]
+
+
+def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[list | None]:
+    """Recipes of one tight row each, divided by one of its coefficients or a little more than a part of its side (covers
+    of knapsack rows); only those that floats show to be violated."""
+    box, found = form.box, []
+    starts = np.concatenate([[0], np.cumsum(np.bincount(form.row_of, minlength=form.m))])
+    equalities = set(np.flatnonzero(form.has_low & form.has_high & (form.row_low == form.row_high).astype(bool)).tolist())
+    for i in range(min(form.m, form.problem.n_rows)):
+        columns = form.column_of[starts[i]:starts[i + 1]]
+        if len(columns) < 2 or form.num.dtype == object:
+            continue
+        at_high = _nearer_high(form.has_low[i], form.has_high[i], form.row_low[i], form.row_high[i], activity[i])
+        side = float(form.row_high[i] if at_high else form.row_low[i])
+        if abs(activity[i] - side) > 1e-6 * max(1.0, abs(side)) or i in equalities:
+            continue
+        a = form.num[starts[i]:starts[i + 1]].astype(float)
+        low, high, v = box.lower[columns], box.upper[columns], x[columns]
+        up = np.isfinite(high) & (~np.isfinite(low) | (high - v < v - low))
+        end = np.where(up, high, low)
+        if not np.isfinite(end).all() or not ((v > low + 1e-6) & (v < high - 1e-6) & form.integer[columns]).any():
+            continue
+        z, turned = np.abs(v - end), np.where(up, -a, a)
+        right, sign = side - float((a * end).sum()), 1 if at_high else -1
+        part = np.unique(np.abs(a[form.integer[columns]]))
+        part = part[np.linspace(0, len(part) - 1, min(len(part), 8)).astype(int)] if len(part) else part
+        steps = [int(d) for d in part if d > 1] + [int(abs(right) // k) + 1 for k in (2, 3, 4, 5) if abs(right) > k]
+        best: tuple[float, int] | None = None
+        whole = form.integer[columns]
+        for step in steps:
+            f = turned * (sign / -step)
+            side_part = (right * sign / -step) % 1.0
+            if not 0.01 < side_part < 0.99:
+                continue
+            fractional = f % 1.0
+            weights = np.where(whole, np.where(fractional <= side_part, fractional / side_part, (1 - fractional) / (1 - side_part)),
+                               np.where(f > 0, f / side_part, -f / (1 - side_part)))
+            gap = (1.0 - float((weights * z).sum())) / max(1e-9, math.sqrt(float((weights * weights).sum())))
+            if gap > 1e-3 and (best is None or gap > best[0] + 1e-9):
+                best = gap, step
+        if best is not None:
+            y = Fraction(-sign, best[1]) * form.factor[i] / form.factor_den
+            found.append((best[0], ["cut", _SCALE, y.denominator, [[i, y.numerator]], columns[up].tolist(), [i] if at_high else []]))
+    found.sort(key=lambda t: -t[0])
+    return [recipe for _, recipe in found[:_KEPT]]
 
 
 def _nearer_high(has_low: bool, has_high: bool, low: float, high: float, value: float) -> bool:

@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
 from orpipe.exact import Exact
 from orpipe.problem import Problem
+from orpipe.proof.blocks import interchangeable
 from orpipe.proof.checker import Replay
 from orpipe.proof.lattice import objective_step
+from orpipe.proof.symmetry import zeros
 
 _SAFE = 2**61
 _INT_SAFE = 2.0**60  # magnitudes are estimated in floats
@@ -44,14 +47,24 @@ class Box:
         return Box(low, high, lower, upper)
 
 
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """A lower bound over a box, and the reduced costs (n,) over den that go with it."""
+
+    bound: Fraction
+    reduced: np.ndarray
+    den: int
+
+
 class Form:
     """min cost x over rows `num` between row_low and row_high (integers; finite where the floats of `lp` are).
 
-    lp: the same as a Problem for float solvers and exact vertices.  scale (m,): problem row i is form row i times
-    scale[i].  bounds: derived bounds as certificates list them.  step: objective step in units of form cost, or None.
+    feasibility: with a zero objective.  arrange: use symmetry.  lp: the same as a Problem for float solvers and exact
+    vertices.  scale (m,): problem row i is form row i times scale[i].  bounds, derived, symmetry: as certificates list
+    them.  step: objective step in units of form cost, or None.
     """
 
-    def __init__(self, problem: Problem, feasibility: bool = False) -> None:
+    def __init__(self, problem: Problem, feasibility: bool = False, arrange: bool = True) -> None:
         p = problem
         self.problem, self.n, self.m = p, p.n_vars, p.n_rows
         den = math.lcm(p.matrix_exact.den, p.row_lower_exact.den, p.row_upper_exact.den)
@@ -79,10 +92,13 @@ class Form:
         self.integer = p.integer
         self.bounds: list[list] = []
         self.box_den = math.lcm(p.lower_exact.den, p.upper_exact.den)
-        self.box = self._derived_box()
         self.replay = Replay(p)
         step = None if feasibility else objective_step(self.replay)
         self.step = None if step is None else step * self.cost_den
+        self.symmetry = interchangeable(p, self.replay) if arrange and p.integer.any() else None
+        if self.symmetry is not None:
+            self.replay.arrange(*self.symmetry)
+        self.box = self._derived_box()
         self.replay.tighten(self.bounds)
         self.derived: list[list] = []
         self._index()
@@ -128,7 +144,8 @@ class Form:
                 ((self.has_low, self.row_low, -np.inf), (self.has_high, self.row_high, np.inf))]
         p = self.problem
         return Problem(
-            name=p.name, maximize=False, columns=p.columns, rows=p.rows + tuple(f"_cut{k}" for k in range(self.m - len(p.rows))), cost_exact=Exact(self.cost), offset=Fraction(0),
+            name=p.name, maximize=False, columns=p.columns,
+            rows=p.rows + tuple(f"_cut{k}" for k in range(self.m - len(p.rows))), cost_exact=Exact(self.cost), offset=Fraction(0),
             matrix=matrix, matrix_exact=Exact(self.num), row_lower_exact=Exact(self.row_low), row_upper_exact=Exact(self.row_high),
             lower_exact=Exact(self.box.low, self.box_den), upper_exact=Exact(self.box.high, self.box_den),
             row_lower=side[0], row_upper=side[1], lower=self.box.lower, upper=self.box.upper,
@@ -147,9 +164,11 @@ class Form:
                 if math.isfinite(floats[j]):
                     value = Fraction(v, exact.den) if exact.den != 1 else v
                     out[j] = rounded(value) if self.integer[j] else value
+        for j in zeros(self.symmetry[0], len(self.symmetry[1])) if self.symmetry else ():
+            high[j] = 0
         columns, nums = self.column_of.tolist(), self.num.tolist()
         starts = p.matrix.indptr.tolist()
-        rows = [list(zip(columns[a:b], nums[a:b], strict=True)) for a, b in zip(starts, starts[1:], strict=False)]
+        rows = [list(zip(columns[a:b], nums[a:b], strict=True)) for a, b in pairwise(starts)]
         changed = set(range(self.m))
         where: list[list[int]] = [[] for _ in range(self.n)]
         for i, row in enumerate(rows):
@@ -213,6 +232,11 @@ class Form:
         """The lower bound (in units of cost) that multipliers y / den prove over the box, None if infinite.
 
         Multipliers that point to a side the row does not have count as zero."""
+        found = self.dual(y, den, box, cost)
+        return None if found is None else found.bound
+
+    def dual(self, y: np.ndarray, den: int, box: Box, cost: np.ndarray | None = None) -> Dual | None:
+        """As `bound`, with the reduced costs."""
         cost = self.cost if cost is None else cost
         y = np.where(((y > 0) & ~self.has_low) | ((y < 0) & ~self.has_high), 0, y)
         wide = float(np.abs(y.astype(float)).max(initial=0.0)) * self.magnitude * max(self.m, 1) \
@@ -231,7 +255,8 @@ class Form:
         y_used = y[used]
         sides = np.where((y_used > 0).astype(bool), self.row_low[used], self.row_high[used])
         ends = np.where(plus[moved], box.low[moved], box.high[moved])
-        return Fraction(_dot(y_used, sides), den) + Fraction(_dot(reduced[moved], ends), den * self.box_den)
+        bound = Fraction(_dot(y_used, sides), den) + Fraction(_dot(reduced[moved], ends), den * self.box_den)
+        return Dual(bound, reduced, den)
 
     def multipliers(self, y: Sequence[int], den: int, farkas: bool) -> list:
         """[den, [[row, num], ...]] in the problem's own rows and costs."""

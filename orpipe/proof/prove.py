@@ -12,7 +12,8 @@ from fractions import Fraction
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.proof.certificate import Certificate
-from orpipe.proof.checker import check, digest
+from orpipe.proof.checker import check
+from orpipe.proof.digest import digest
 from orpipe.proof.form import Box, Form
 from orpipe.proof.search import Search, basic
 from orpipe.solve import Label
@@ -77,6 +78,8 @@ def _optimal(problem: Problem, label: Label, deadline: float, nodes: int) -> Cer
                 return Refuted(f"the optimum is {vertex.objective}, not {label.objective_exact}", vertex.point)
             duals = vertex.duals
         return replace(claim, tree=[["bound", *_leaf([sign * y for y in duals])]])
+    if nodes <= 0:
+        return Unproved("limit")
     form = Form(problem)
     cutoff = sign * (label.objective_exact - problem.offset) * form.cost_den
     better: list[Vertex] = []
@@ -93,10 +96,12 @@ def _optimal(problem: Problem, label: Label, deadline: float, nodes: int) -> Cer
     if state != "closed":
         return Unproved(state, len(search.tree))
     step = None if form.step is None else str(form.step / form.cost_den)
-    return replace(claim, tree=search.tree, bounds=form.bounds, derived=form.derived, step=step)
+    return replace(claim, tree=search.tree, symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, step=step)
 
 
 def _infeasible(problem: Problem, deadline: float, nodes: int) -> Certificate | Refuted | Unproved:
+    if nodes <= 0:
+        return Unproved("limit")
     form = Form(problem, feasibility=True)
     found: list[Vertex] = []
 
@@ -110,7 +115,7 @@ def _infeasible(problem: Problem, deadline: float, nodes: int) -> Certificate | 
         return Refuted("a feasible point exists", found[0].point)
     if state != "closed":
         return Unproved(state, len(search.tree))
-    return Certificate(digest(problem), "infeasible", bounds=form.bounds, derived=form.derived, tree=search.tree)
+    return Certificate(digest(problem), "infeasible", symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, tree=search.tree)
 
 
 

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from orpipe_solvers._hot import HotLP, Node
 
 from orpipe import exact_lp
 from orpipe.exact import Exact
@@ -24,6 +23,7 @@ from orpipe.problem import Problem
 from orpipe.proof.cuts import strengthened
 from orpipe.proof.form import Box, Form
 from orpipe.solve import VERTEX, Outcome, solver
+from orpipe_solvers._hot import HotLP, Node
 
 _BITS = 20
 _DENOMINATORS = (60, 2000)
@@ -69,7 +69,7 @@ class Search:
         form = self.form
         if self._crossed():
             return "closed"
-        self.hot = strengthened(form) if self.cuts else HotLP(form.lp)
+        self.hot = strengthened(form, self._reaches) if self.cuts else HotLP(form.lp)
         gains, counts = np.ones((form.n, 2)), np.zeros((form.n, 2))
         todo: list[tuple[Box, tuple[int, int, float, float] | None]] = [(form.box, None)]
         while todo:
@@ -98,6 +98,10 @@ class Search:
                         if state == "closed":
                             continue
                         return state
+                    box = self._pinned(node, box)
+                    if self.settled(box):
+                        self.tree.append(["settled"])
+                        continue
                     choice = self._widest(box, node.point)
             if choice is None:
                 return "stuck"
@@ -112,7 +116,7 @@ class Search:
     # ---- closing a node
 
     def _crossed(self) -> bool:
-        """A box or row that is empty from the start is the whole proof."""
+        """A column or row whose own sides exclude each other (or the 0 of a row without entries) is the whole proof."""
         f = self.form
         finite = np.isfinite(f.box.lower) & np.isfinite(f.box.upper)
         empty = np.flatnonzero(finite & (f.box.low > f.box.high).astype(bool))
@@ -121,6 +125,11 @@ class Search:
             self.tree.append(["empty", int(empty[0])])
         elif len(crossed):
             self.tree.append(["crossed", int(crossed[0])])
+        else:
+            filled = np.bincount(f.row_of, minlength=f.m) > 0
+            wrong = np.flatnonzero(~filled & ((f.has_low & (f.row_low > 0)) | (f.has_high & (f.row_high < 0))).astype(bool))
+            for i in wrong[:1].tolist():
+                self.tree.append(["farkas", 1, [[i, 1 if f.has_low[i] and f.row_low[i] > 0 else -1]]])
         return bool(self.tree)
 
     def _closes(self, bound: Fraction | None) -> bool:
@@ -185,6 +194,23 @@ class Search:
         basis = self.hot.basis()
         found = None if basis is None else exact_lp.vertex(self._boxed(box), basis)
         return None if found is None else found.duals
+
+    def _pinned(self, node: Node, box: Box) -> Box:
+        """strict: integer columns that reduced costs keep at their end in every point within the cutoff, fixed there.
+        The tree does not record it."""
+        assert node.duals is not None
+        form = self.form
+        if not self.strict or self.cutoff is None or np.abs(node.duals).max(initial=0.0) > 2.0**40:
+            return box
+        dual = form.dual(np.rint(node.duals * 2.0**_BITS).astype(np.int64), 2**_BITS, box)
+        if dual is None:
+            return box
+        room = (self.cutoff - dual.bound) * dual.den
+        for j in np.flatnonzero(form.integer & (box.lower < box.upper)).tolist():
+            d = int(dual.reduced[j])
+            if abs(d) > room:
+                box = box.child(j, int(box.lower[j]) if d > 0 else int(box.upper[j]) - 1, d < 0, form.box_den)
+        return box
 
     # ---- branching
 

@@ -231,8 +231,8 @@ def problem_wordings(family: str, register: str) -> tuple[str, ...]:
 
 
 def render_problem(instance: Instance, register: str, interface: Interface, wording: int = 0) -> ProblemText:
-    """The problem as a reader meets it; `wording` picks one of the register's templates.  Raises UsageError for an unknown register or interface, ModelError for templates
-    that name what the model does not hold."""
+    """The problem as a reader meets it; `wording` picks one of the register's templates.  Raises UsageError for an unknown
+    register or interface, ModelError for templates that name what the model does not hold."""
     if interface not in INTERFACES or register not in REGISTERS:
         raise UsageError(f"no text '{register}/{interface}'; registers: {', '.join(REGISTERS)}; interfaces: {', '.join(INTERFACES)}")
     env = environment()

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from orpipe.verify.capture import Captured
 
 _PASSES = 6  # over the rows, in search of finite bounds
+_ENDLESS = 1e20  # CPLEX, Gurobi, COPT and CBC take bounds from here on for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,13 @@ class Bounds:
 def exact(value: float) -> Fraction:
     """The decimal that a finite float prints as: what Captured.problem() takes it for."""
     return Fraction(value) if float(value).is_integer() else Fraction(repr(float(value)))
+
+
+def sides(values: Iterable[float]) -> np.ndarray:
+    """Bounds as a solver gives them, with ±inf in place of its large numbers."""
+    found = np.array(list(values), float) + 0.0  # no -0.0
+    found[found >= _ENDLESS], found[found <= -_ENDLESS] = np.inf, -np.inf
+    return found
 
 
 def up(bound: Fraction | float) -> float:

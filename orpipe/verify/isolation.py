@@ -1,8 +1,9 @@
 """What holds a judged program: layers of the kernel, each used where it exists and named in every run.
 
     user, pid               namespaces, made by the warm parent; a user namespace only where root powers are missing
-    network, ipc, mount     namespaces of the run: no interface, no shared memory, everything mounted read-only except a
-                            small work folder in memory that is gone with the run
+    network, ipc, mount     namespaces of the run: no interface, no shared memory; a file tree that holds the interpreter,
+                            the libraries and a small work folder in memory that is gone with the run (see root.py)
+    threads                 a user of its own for each run, so that it may have few threads without regard to others
     limits                  address space, processor time, file size, open files, no core dumps
     capabilities            none left, none to be had again
     landlock                reads the interpreter and the libraries, writes the work folder, nothing else
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import functools
 import json
 import os
@@ -23,35 +25,40 @@ import resource
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from orpipe.verify import seccomp
+from orpipe.verify import root, seccomp
 from orpipe.verify.kernel import check, libc, prctl, setns, unshare
 
-_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-_NAMESPACES = {"network": _NEWNET, "ipc": _NEWIPC, "mount": _NEWNS}
-_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 24, 38, 47
+_NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x8000000, 0x10000000, 0x20000000, 0x40000000
+_NAMESPACES = {"network": _NEWNET, "ipc": _NEWIPC, "mount": root.NEWNS}
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
 _SIGKILL = 9
-_MS_REC, _MS_PRIVATE, _MS_NOSUID, _MS_NODEV = 0x4000, 0x40000, 2, 4
-_AT_FDCWD, _AT_RECURSIVE, _RDONLY, _NOSUID = -100, 0x8000, 1, 2
-_MOUNT_SETATTR, _LL_CREATE, _LL_ADD, _LL_RESTRICT = 442, 444, 445, 446  # the same on every architecture
+_LL_CREATE, _LL_ADD, _LL_RESTRICT = 444, 445, 446  # the same on every architecture
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _READ_FILE, _READ_DIR, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _FILE_ONLY = 1 | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
+THREADS = 64  # of a run; libraries with one worker start a few
+_USERS = (0x70000000, 40000)  # where numbers of users begin that nobody has; a container maps only low ones
 
 WHAT = {
     "user": "user namespace", "pid": "process namespace", "network": "network namespace", "ipc": "ipc namespace",
-    "mount": "read-only mounts, work folder in memory", "limits": "resource limits", "capabilities": "no capabilities",
-    "landlock": "landlock file rules", "seccomp": "seccomp system call filter",
+    "mount": "own read-only file tree, work folder in memory", "threads": "few threads", "limits": "resource limits",
+    "capabilities": "no capabilities", "landlock": "landlock file rules", "seccomp": "seccomp system call filter",
 }
+FULL = frozenset(WHAT) - {"user"}  # a user namespace only stands in for root's powers
 NOT_NEEDED = "not needed: this process may make namespaces"
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One run's confinement.  Sizes in bytes, cpu in seconds; `processes` 0 means not limited."""
+    """One run's confinement.  Sizes in bytes, cpu in seconds; number: tells runs apart; rules: a prepared landlock rule
+    set, or -1; marks: whether modes, owners and times of files may be changed.
+    """
 
     work: str
     read: tuple[str, ...]
@@ -59,7 +66,10 @@ class Box:
     cpu: int
     file_size: int
     disk: int
-    processes: int = 0
+    threads: int = 0  # 0: not limited
+    number: int = 0
+    rules: int = -1
+    marks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,11 @@ class Layer:
     what: str
     available: bool
     reason: str = ""  # why not; or why an available layer is not used
+
+
+def isolation_level(layers: Iterable[str]) -> Literal["full", "partial"]:
+    """"full" if no layer of FULL is missing from these names, as a Run has them or `available_layers` finds them."""
+    return "partial" if FULL - set(layers) else "full"
 
 
 # ---------------------------------------------------------------------------------------------------- the warm parent
@@ -114,12 +129,33 @@ def become_first_process() -> str:
     return ""
 
 
-def plan(work: str, read: tuple[str, ...]) -> dict[str, str]:
-    """Layer name -> "" if it works here, else why not, for all but "user" and "pid"; tried in forked children."""
-    box = Box(work, read, 4 << 30, 60, 1 << 20, 1 << 20)
-    found = {name: _attempt(functools.partial(enter, {name}, box)) for name in _NAMESPACES}
-    found |= {name: _attempt(functools.partial(step, box)) for name, step in _LOCKS.items()}
-    return found
+def plan(base: str, read: tuple[str, ...]) -> dict[str, str]:
+    """Layer name -> "" if it works here, else why not, for all but "user" and "pid"; tried in forked children.
+
+    base: an empty folder.
+    """
+    box = Box(base, read, 4 << 30, 60, 1 << 20, 1 << 20)
+    found = {name: _attempt(functools.partial(unshare, flag)) for name, flag in _NAMESPACES.items()}
+    found["mount"] = _attempt(functools.partial(_try_mount, base, read))
+    found["threads"] = _attempt(functools.partial(_try_threads, box))
+    return found | {name: _attempt(functools.partial(step, box)) for name, step in _LOCKS.items()}
+
+
+def _try_mount(base: str, read: tuple[str, ...]) -> None:
+    root.build(read, base)
+    enter({"mount"}, 1 << 20)
+    Path(root.WORK, "x").write_text("x")
+
+
+def _try_threads(box: Box) -> None:
+    set_user(box.number)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    _capabilities(box)
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError:
+        return
+    raise OSError("the number of threads cannot be limited")
 
 
 def _attempt(step: Callable[[], object]) -> str:
@@ -162,7 +198,11 @@ def open_pid_namespace() -> int:
 def fork_into_pid_namespace(own: int) -> int:
     """fork(), the child being the first process of a new pid namespace: when it ends, the kernel ends its offspring."""
     unshare(_NEWPID)
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        setns(own, _NEWPID)
+        raise
     if pid:
         setns(own, _NEWPID)
     return pid
@@ -171,26 +211,39 @@ def fork_into_pid_namespace(own: int) -> int:
 # --------------------------------------------------------------------------------------------------- the forked child
 
 
-def enter(names: Iterable[str], box: Box) -> None:
-    """Join new namespaces; with "mount", make everything read-only and mount an empty work folder over box.work."""
+def enter(names: Iterable[str], disk: int) -> None:
+    """Join new namespaces; with "mount", after root.build, mount an empty work folder of so many bytes."""
     chosen = set(names)
     flags = functools.reduce(int.__or__, (flag for name, flag in _NAMESPACES.items() if name in chosen), 0)
     if flags:
         unshare(flags)
     if "mount" in chosen:
-        check(libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None), "private mounts")
-        attributes = ctypes.create_string_buffer(struct.pack("QQQQ", _RDONLY | _NOSUID, 0, 0, 0))
-        check(libc.syscall(_MOUNT_SETATTR, ctypes.c_int(_AT_FDCWD), b"/", ctypes.c_uint(_AT_RECURSIVE), attributes,
-                           ctypes.c_size_t(32)), "read-only mounts")
-        options = f"size={box.disk},nr_inodes=4096,mode=700".encode()
-        check(libc.mount(b"tmpfs", box.work.encode(), b"tmpfs", ctypes.c_ulong(_MS_NOSUID | _MS_NODEV), options),
-              "work folder in memory")
+        root.mount_work(disk)
+
+
+def set_user(number: int) -> None:
+    """Be counted apart: as another real user, files being accessed as before, or in a user namespace below.
+
+    Root is counted but never refused a thread, hence the other user.
+    """
+    if os.geteuid() == 0:
+        for first in _USERS:
+            try:
+                os.setresuid(first + number % 20000, 0, 0)
+                return
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.EPERM):
+                    raise
+    unshare(_NEWUSER)
 
 
 def lock(names: Iterable[str], box: Box) -> None:
     """Give up limits, capabilities, files and system calls, in this order, for good."""
     chosen = set(names)
+    if "threads" in chosen:
+        set_user(box.number)
     prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     for name, step in _LOCKS.items():
         if name in chosen:
@@ -202,27 +255,32 @@ def _limits(box: Box) -> None:
         resource.RLIMIT_AS: box.memory, resource.RLIMIT_CPU: box.cpu, resource.RLIMIT_FSIZE: box.file_size,
         resource.RLIMIT_NOFILE: 128, resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 0, resource.RLIMIT_MSGQUEUE: 0,
     }
-    if box.processes:
-        wanted[resource.RLIMIT_NPROC] = box.processes
+    if box.threads:
+        wanted[resource.RLIMIT_NPROC] = box.threads
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (limit, limit))
 
 
-def _capabilities(_: Box) -> None:
-    machine = os.uname().machine
-    if machine not in _CAPSET:
-        raise OSError(f"no capset number for {machine}")
+def drop_bounds() -> None:
+    """Take from this process and its children what execve might give back; what they hold they keep."""
     for capability in range(64):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break  # the first unknown one, or no right to drop: no_new_privs holds without it
     libc.prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0)
+
+
+def _capabilities(_: Box) -> None:
+    machine = os.uname().machine
+    if machine not in _CAPSET:
+        raise OSError(f"no capset number for {machine}")
     header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
     check(libc.syscall(_CAPSET[machine], header, ctypes.create_string_buffer(24)), "capset")
 
 
-def _landlock(box: Box) -> None:
+def landlock_rules(read: Iterable[str], work: str) -> int:
+    """A rule set, as a descriptor: look at `read`, do anything but execute below `work`, write to /dev/null."""
     abi = check(libc.syscall(_LL_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1)), "landlock")
     every = (1 << (13, 14, 15, 15, 16)[min(abi, 5) - 1]) - 1
     # then TCP bind and connect (ABI 4), abstract sockets and signals (ABI 6)
@@ -231,7 +289,7 @@ def _landlock(box: Box) -> None:
     attributes = ctypes.create_string_buffer(rules)
     ruleset = check(libc.syscall(_LL_CREATE, attributes, ctypes.c_size_t(size), ctypes.c_uint(0)), "landlock rules")
     look, write = _READ_FILE | _READ_DIR, _READ_FILE | _WRITE_FILE
-    for path, access in (*((p, look) for p in box.read), ("/dev/null", write), (box.work, every & ~1)):
+    for path, access in (*((p, look) for p in read), ("/dev/null", write), (work, every & ~1)):
         try:
             fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -242,13 +300,19 @@ def _landlock(box: Box) -> None:
         rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, fd))
         check(libc.syscall(_LL_ADD, ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint(0)), f"landlock {path}")
         os.close(fd)
+    return ruleset
+
+
+def _landlock(box: Box) -> None:
+    # What is mounted below root.PLACE later is below it for landlock too: one set serves all runs.
+    ruleset = box.rules if box.rules >= 0 else landlock_rules(box.read, box.work)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     check(libc.syscall(_LL_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0)), "landlock")
     os.close(ruleset)
 
 
-def _seccomp(_: Box) -> None:
-    seccomp.install()
+def _seccomp(box: Box) -> None:
+    seccomp.install(box.marks)
 
 
 _LOCKS: Mapping[str, Callable[[Box], None]] = {

@@ -30,14 +30,13 @@ from orpipe.errors import EnvironmentError_, UsageError
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
-from orpipe.verify.isolation import WHAT, available_layers
+from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 from orpipe.verify.solving import Solvers
 from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
 
-FULL = frozenset(WHAT) - {"user"}  # a user namespace only stands in for root's powers
 _DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
 _RETRIES = 2
 

@@ -171,9 +171,12 @@ class Logic:
                 if not math.isfinite(span.lower) or not math.isfinite(top):
                     raise self.unsupported("needs finite bounds")
                 self.row(result - each, 0, _INF)
-                gap = result - each  # at most top - span.lower, whatever is chosen
-                constant = exact(gap.constant)
-                self._big_m([literal], AtMost(gap, -constant), Fraction(top) - Fraction(span.lower) - constant)
+                gap = result - each  # at most top - span.lower if result is the maximum at all
+                constant, most = exact(gap.constant), Fraction(top) - Fraction(span.lower)
+                if most > 0:
+                    self._big_m([literal], AtMost(gap, -constant), most - constant)
+                else:
+                    self.row(gap, -_INF, 0)
         self._bounds.learn(result, Span(floor, top))
 
     def minimum(self, result: Linear, arguments: Sequence[Linear]) -> None:
@@ -329,7 +332,7 @@ class Logic:
     # ------------------------------------------------------------------------------------------------------ the outcome
 
     def _big_m(self, when: Sequence[Literal], row: AtMost, most: Fraction) -> None:
-        """The row holds when all are true; its terms are <= most at any rate."""
+        """The row holds when all are true; its terms are <= most at any rate, which may be enough."""
         terms, upper = row.terms, Fraction(row.upper)
         if most <= upper:
             return

@@ -1,7 +1,7 @@
 """Processes that solve captured models, apart from the judge: a model that makes a solver crash, hang or swell costs one
 process and is undecided, and solves run beside the sandbox on all cores.
 
-Frames as in zygote.py, over one socket a process:
+Frames as in frames.py, over one socket a process:
 
     {"truth", "policy", "seconds"} with the part captured model    ->  a Solved
     {"reference", "seconds"} with the part text (LP or MPS)        ->  a Truth
@@ -26,10 +26,10 @@ from typing import Any
 
 from orpipe.errors import OrpipeError
 from orpipe.verify.capture import Captured
+from orpipe.verify.frames import Frames, pack
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth, Value
 from orpipe.verify.verdict import Policy, Solved
-from orpipe.verify.zygote import Frames, pack
 
 _MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0

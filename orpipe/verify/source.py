@@ -62,7 +62,7 @@ class Source:
         if self.tree is None:
             return 0 if _PYTHON_LINE.search(self.code) else -1
         if self.library:
-            return 3 if solves(self.nodes) else 2
+            return 3 if solves(ast.walk(self.tree)) else 2  # breadth first: the call stands near the top
         silent = (ast.Expr, ast.AnnAssign, ast.Pass)  # what words may parse as: "Optimum: 30", "x <= 12"
         return 1 if any(isinstance(n, ast.Call) or (isinstance(n, ast.stmt) and not isinstance(n, silent)) for n in self.nodes) else -1
 

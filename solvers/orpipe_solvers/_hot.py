@@ -37,7 +37,8 @@ class HotLP:
     """The relaxation of `problem` (minimised, as it stands); no time limit, as HiGHS counts it over all runs."""
 
     def __init__(self, problem: Problem) -> None:
-        self._h = h = highspy.Highs()
+        h: Any = highspy.Highs()  # its stubs lack members
+        self._h = h
         for option, value in _OPTIONS.items():
             h.setOptionValue(option, value)
         A, whole = problem.matrix, np.int32
@@ -84,8 +85,10 @@ class HotLP:
     def tableau(self, wanted: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """(column, row multipliers (m,)) of the tableau rows of basic columns where `wanted` (n,) is true."""
         h = self._h
+        found: list[tuple[int, np.ndarray]] = []
+        if not wanted.any() or not h.getInfo().simplex_iteration_count:
+            return found  # HiGHS 1.16 crashes on getBasicVariables if it factored no basis
         _, basic = h.getBasicVariables()
-        found = []
         for row, column in enumerate(np.array(basic).tolist()):
             if column >= 0 and wanted[column]:
                 _, weights = h.getBasisInverseRow(row)

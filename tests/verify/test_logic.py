@@ -69,6 +69,8 @@ CASES: dict[str, tuple[Callable[[Logic], None], Callable[..., bool]]] = {
     "max of three": (lambda m: m.maximum(X(3), [X(2), X(0), Linear(constant=-1.0)]), lambda a, b, x, y: y == max(x, a)),
     "max with one that always wins": (lambda m: m.maximum(X(3), [X(0), Linear(constant=2.0)]),
                                       lambda a, b, x, y: y == 2),
+    "max of numbers": (lambda m: m.maximum(X(3), [Linear(constant=1.0), Linear((0, 0), (1.0, -1.0), 1.0)]),
+                       lambda a, b, x, y: y == 1),
     "min": (lambda m: m.minimum(X(3), [X(2), Linear((0,), (2.0,))]), lambda a, b, x, y: y == min(x, 2 * a)),
     "abs": (lambda m: m.absolute(X(3), X(2)), lambda a, b, x, y: y == abs(x)),
     "product": (lambda m: m.row(X(3) - m.product(2, 0), 0, 0), lambda a, b, x, y: y == a * x),

@@ -17,164 +17,22 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import json
-import math
 import pkgutil
 import re
-import struct
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
+from orpipe.errors import OrpipeError, Unsupported
+from orpipe.verify.captured import Captured, Rows
 
-from orpipe.errors import OrpipeError, ParseError, Unsupported
-
-if TYPE_CHECKING:
-    from orpipe.problem import Problem
-
-_ARRAYS = {  # in the order they travel: name -> dtype
-    "cost": "<f8", "lower": "<f8", "upper": "<f8", "integer": "|b1", "row_lower": "<f8", "row_upper": "<f8",
-    "indptr": "<i8", "indices": "<i8", "data": "<f8",
-}
-_LIMIT = 1 << 26  # entries of an array that a reader accepts
-
-
-@dataclass(frozen=True, eq=False)
-class Captured:
-    """A linear model as the library held it: n columns, m rows, coefficients in compressed rows (indptr (m+1,),
-    indices and data (nnz,); a column may stand twice in a row).  No bound is ±inf in the float arrays.
-    """
-
-    library: str
-    interface: str
-    maximize: bool
-    offset: float
-    columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    cost: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    integer: np.ndarray
-    row_lower: np.ndarray
-    row_upper: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
-
-    @classmethod
-    def of(cls, library: str, interface: str, *, maximize: bool, offset: float, columns: Sequence[str],
-           rows: Sequence[str], **arrays: Any) -> Captured:
-        """Converts the arrays; equal or empty names are told apart by their position ("x#3", "c#0")."""
-        typed: dict[str, Any] = {
-            name: np.ascontiguousarray(arrays[name], dtype=dtype) for name, dtype in _ARRAYS.items()}
-        names: dict[str, Any] = {"columns": _distinct(columns, "x"), "rows": _distinct(rows, "c")}
-        return cls(library, interface, bool(maximize), float(offset), **names, **typed)
-
-    @property
-    def idle(self) -> np.ndarray:
-        """(n,) True for columns that no row and no objective term uses."""
-        used = self.cost != 0
-        used[self.indices[self.data != 0]] = True
-        return ~used
-
-    def problem(self, name: str = "captured") -> Problem:
-        """The same model as a Problem, each float read as its printed decimal."""
-        import scipy.sparse as sp
-
-        from orpipe.problem import Problem
-
-        shape = (len(self.rows), len(self.columns))
-        # from_arrays works in place
-        matrix = sp.csr_array((self.data, self.indices, self.indptr), shape=shape, copy=True)
-        return Problem.from_arrays(
-            name=name, maximize=self.maximize, offset=self.offset, columns=self.columns, rows=self.rows, cost=self.cost,
-            matrix=matrix, row_lower=self.row_lower, row_upper=self.row_upper, lower=self.lower, upper=self.upper,
-            integer=self.integer,
-        )
-
-    def encode(self) -> bytes:
-        head = json.dumps({
-            "library": self.library, "interface": self.interface, "maximize": self.maximize, "offset": self.offset,
-            "columns": self.columns, "rows": self.rows, "sizes": [getattr(self, name).size for name in _ARRAYS],
-        }).encode()
-        return b"".join([struct.pack("<I", len(head)), head, *(getattr(self, name).tobytes() for name in _ARRAYS)])
-
-    @classmethod
-    def decode(cls, raw: bytes) -> Captured:
-        """Reads what `encode` wrote.  The writer is not trusted: anything inconsistent raises ParseError."""
-        try:
-            (length,) = struct.unpack_from("<I", raw)
-            head = json.loads(raw[4:4 + length])
-            at = 4 + length
-            arrays: dict[str, Any] = {}
-            for (name, dtype), size in zip(_ARRAYS.items(), head["sizes"], strict=True):
-                if not 0 <= size <= _LIMIT:
-                    raise ValueError("an array is too large")
-                arrays[name] = np.frombuffer(raw, dtype=dtype, count=size, offset=at)
-                at += size * np.dtype(dtype).itemsize
-            names: dict[str, Any] = {key: tuple(head[key]) for key in ("columns", "rows")}
-            if at != len(raw) or not all(isinstance(name, str) for both in names.values() for name in both):
-                raise ValueError("wrong length or names")
-            arrays["integer"] = arrays["integer"].view(np.uint8) != 0  # bytes other than 0 and 1 are no booleans
-            found = cls(str(head["library"]), str(head["interface"]), head["maximize"] is True, float(head["offset"]),
-                        **names, **arrays)
-            found._check()
-        except (KeyError, TypeError, ValueError, struct.error, RecursionError, OverflowError) as error:
-            raise ParseError(f"the captured model cannot be read ({error}); the program wrote to its channel") from None
-        return found
-
-    def _check(self) -> None:
-        n, m = len(self.columns), len(self.rows)
-        sizes = {"cost": n, "lower": n, "upper": n, "integer": n, "row_lower": m, "row_upper": m, "indptr": m + 1}
-        for name, size in sizes.items():
-            if getattr(self, name).size != size:
-                raise ValueError(f"{name} has {getattr(self, name).size} entries instead of {size}")
-        if self.indptr[0] != 0 or self.indptr[-1] != self.indices.size or (np.diff(self.indptr) < 0).any():
-            raise ValueError("row starts out of order")
-        if self.indices.size != self.data.size or ((self.indices < 0) | (self.indices >= n)).any():
-            raise ValueError("column numbers out of range")
-        if not (math.isfinite(self.offset) and np.isfinite(self.cost).all() and np.isfinite(self.data).all()):
-            raise ValueError("coefficients that are not finite")
-        if any(np.isnan(getattr(self, name)).any() for name in ("lower", "upper", "row_lower", "row_upper")):
-            raise ValueError("bounds that are not numbers")
-
-
-class Rows:
-    """Collects rows one by one for `Captured.of`."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._lower: list[float] = []
-        self._upper: list[float] = []
-        self._starts = [0]
-        self._indices: list[int] = []
-        self._data: list[float] = []
-
-    def add(self, name: str, indices: Sequence[int], values: Sequence[float], lower: float, upper: float) -> None:
-        self.names.append(name)
-        self._indices.extend(indices)
-        self._data.extend(values)
-        self._starts.append(len(self._indices))
-        self._lower.append(lower)
-        self._upper.append(upper)
-
-    def arrays(self) -> dict[str, Any]:
-        return {"rows": self.names, "row_lower": self._lower, "row_upper": self._upper, "indptr": self._starts,
-                "indices": self._indices, "data": self._data}
-
-
-def _distinct(names: Sequence[str], letter: str) -> tuple[str, ...]:
-    texts = [str(name) for name in names]
-    repeated = {name for name, count in Counter(texts).items() if count > 1 or not name}
-    if not repeated:
-        return tuple(texts)
-    return tuple(f"{name or letter}#{k}" if name in repeated else name for k, name in enumerate(texts))
-
+__all__ = [
+    "LIBRARIES", "RECORDER", "Captured", "Library", "Recorder", "Rows", "announced", "discover", "hook", "install", "library",
+    "put_off", "recorded", "rehearse", "written",
+]
 
 # --------------------------------------------------------------------------------------------------- recording a solve
 
@@ -218,11 +76,11 @@ def _report(sink: Callable[[bytes, bytes], None], library: str, read: Callable[[
     try:
         sink(b"C", read().encode())
     except Unsupported as error:
-        sink(b"U", str(error).encode())
+        sink(b"U", str(error).encode(errors="replace"))
     except MemoryError:
         raise
     except Exception as error:  # the program goes on: that its model cannot be read is not its fault
-        sink(b"U", f"{library}: reading the model failed ({type(error).__name__}: {error})".encode())
+        sink(b"U", f"{library}: reading the model failed ({type(error).__name__}: {error})".encode(errors="replace"))
 
 
 RECORDER = Recorder()
@@ -305,6 +163,35 @@ def discover() -> dict[str, Library]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     return dict(sorted(LIBRARIES.items()))
+
+
+class _Later(ModuleType):
+    """Stands for a module that is imported when first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextmanager
+def put_off(*names: str) -> Iterator[None]:
+    """What is imported inside gets stand-ins for these modules, unless they are there.  For a process with one thread.
+
+    A warm parent holds every file of this folder, and few need scipy: 14 MB that each fork copies, and 40 MB in pyomo's,
+    which takes in all of scipy once a part is loaded.
+    """
+    absent = {name: _Later(name) for name in names if name not in sys.modules}
+    for name, module in absent.items():
+        parent, _, child = name.rpartition(".")
+        if parent in absent:
+            setattr(absent[parent], child, module)
+    sys.modules.update(absent)
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(.+)$", re.MULTILINE)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from orpipe.verify.capture import Captured
 
@@ -29,6 +28,7 @@ class Answered:
 
 def answer(model: Captured, seconds: float = math.inf) -> Answered:
     import highspy
+    import scipy.sparse as sp
 
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)

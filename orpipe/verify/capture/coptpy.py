@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from orpipe.errors import Unsupported
-from orpipe.verify.bounds import Linear
+from orpipe.verify.bounds import Linear, sides
 from orpipe.verify.capture import Captured, hook, library, recorded, written
 from orpipe.verify.logic import Logic
 
@@ -36,7 +35,6 @@ if m.status == COPT.OPTIMAL:
     print("optimal_value =", m.objval, [v.x for v in m.getVars()])
 """)
 
-_INFINITE = 1e20
 _MODEL_FILES = (".lp", ".mps", ".nl", ".bin")
 _NOT_LINEAR = {
     "MultiObjs": "several objectives", "Cones": "second-order cones", "ExpCones": "exponential cones",
@@ -94,10 +92,10 @@ def read(model: Any, relaxed: bool = False) -> Captured:
             raise Unsupported(f"coptpy: the model has {what}")
     columns, rows = _items(model.getVars()), _items(model.getConstrs())
     kinds = [v.getType() for v in columns]
-    lower, upper = (_sides(model.getInfo(name, columns) if columns else []) for name in ("LB", "UB"))
+    lower, upper = (sides(model.getInfo(name, columns) if columns else []) for name in ("LB", "UB"))
     binary = np.array([kind == "B" for kind in kinds], bool)
     lower[binary], upper[binary] = np.maximum(lower[binary], 0), np.minimum(upper[binary], 1)
-    row_lower, row_upper = (_sides(model.getInfo(name, rows) if rows else []) for name in ("LB", "UB"))
+    row_lower, row_upper = (sides(model.getInfo(name, rows) if rows else []) for name in ("LB", "UB"))
     matrix = model.getA().tocsr() if rows else None
     objective = model.getObjective()
     quadratic = bool(model.getAttr("HasQObj"))
@@ -139,11 +137,11 @@ def _conditions(model: Any, logic: Logic) -> None:
         builder = model.getGenConstrIndicator(each)
         literal = logic.literal(builder.getBinVar().getIdx(), bool(builder.getBinVal()))
         terms, kind = _linear(builder.getExpr()), builder.getIndType()
-        sides = _within(builder.getSense())
+        ends = _within(builder.getSense())
         if kind in (COPT.INDICATOR_IF, COPT.INDICATOR_IFANDONLYIF):
-            logic.enforced([literal], terms, *sides)
+            logic.enforced([literal], terms, *ends)
         if kind in (COPT.INDICATOR_ONLYIF, COPT.INDICATOR_IFANDONLYIF):
-            logic.otherwise([~literal], terms, *sides)
+            logic.otherwise([~literal], terms, *ends)
     for each in _items(model.getSOSs()) if model.getAttr("Soss") else ():
         builder = model.getSOS(each)
         kind, columns, weights = builder.getType(), _items(builder.getVars()), builder.getWeights()
@@ -156,12 +154,6 @@ def _within(sense: str) -> tuple[float, float]:
     if sense not in "LGE":
         raise Unsupported(f"coptpy: a conditional or quadratic constraint has the sense '{sense}'")
     return (-math.inf if sense == "L" else 0.0), (math.inf if sense == "G" else 0.0)
-
-
-def _sides(values: Iterable[float]) -> np.ndarray:
-    found = np.array(values, float)
-    found[found >= _INFINITE], found[found <= -_INFINITE] = np.inf, -np.inf
-    return found
 
 
 def _items(array: Any) -> list[Any]:

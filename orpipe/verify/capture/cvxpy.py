@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from orpipe.errors import Unsupported
 from orpipe.verify.capture import RECORDER, Captured, hook, library
@@ -60,6 +59,7 @@ def patch(cvxpy: ModuleType) -> None:
 def read(problem: Any) -> Captured:
     """Raises Unsupported where the standard form has more than rows, bounds and integrality."""
     import cvxpy
+    import scipy.sparse as sp
     from cvxpy.error import SolverError
 
     try:

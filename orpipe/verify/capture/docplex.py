@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from orpipe.errors import Unsupported
-from orpipe.verify.bounds import Linear, exact
+from orpipe.verify.bounds import Linear, exact, sides
 from orpipe.verify.capture import RECORDER, Captured, Rows, hook, library, written
 from orpipe.verify.capture._highs import answer
 from orpipe.verify.logic import Logic
@@ -33,7 +33,6 @@ if s:
     print("optimal_value =", s.objective_value, [v.solution_value for v in x.values()], m.solve_details.status)
 """)
 
-_INFINITE = 1e20
 # docplex's name of a status, then CPLEX's code and words for an LP and with integers
 _STATUS: dict[str, tuple[str, int, str, int, str]] = {
     "optimal": ("OPTIMAL_SOLUTION", 1, "optimal", 101, "integer optimal solution"),
@@ -115,7 +114,7 @@ def read(model: Any) -> Captured:
     _resolve(model)
     columns = list(model.iter_variables())
     kinds = [v.vartype.cplex_typecode for v in columns]
-    lower, upper = (_sides([getattr(v, end) for v in columns]) for end in ("lb", "ub"))
+    lower, upper = (sides([getattr(v, end) for v in columns]) for end in ("lb", "ub"))
     parted = [k for k, kind in enumerate(kinds) if kind in "SN"]
     spans = [(float(lower[k]), float(upper[k])) for k in parted]
     lower[parted], upper[parted] = np.minimum(lower[parted], 0), np.maximum(upper[parted], 0)
@@ -124,8 +123,8 @@ def read(model: Any) -> Captured:
     for each in (*model.iter_constraints(), *model._lazy_constraints):
         kind = type(each).__name__
         if kind in ("LinearConstraint", "NotEqualConstraint"):
-            terms, sides = _row(each, at)
-            rows.add(each.name or "", terms.indices, terms.values, *sides)
+            terms, ends = _row(each, at)
+            rows.add(each.name or "", terms.indices, terms.values, *ends)
         elif kind == "RangeConstraint":
             terms = _linear(each.expr, at)
             rows.add(each.name or "", terms.indices, terms.values, *(
@@ -186,10 +185,10 @@ def _condition(logic: Logic, each: Any, at: dict[Any, int]) -> None:
     kind = "equivalence" if type(each).__name__ == "EquivalenceConstraint" else "indicator constraint"
     logic.about(kind, each.name or "")
     literal = logic.literal(at[each.binary_var], bool(each.active_value))
-    terms, sides = _row(each.linear_constraint, at)
-    logic.enforced([literal], terms, *sides)
+    terms, ends = _row(each.linear_constraint, at)
+    logic.enforced([literal], terms, *ends)
     if kind == "equivalence":
-        logic.otherwise([~literal], terms, *sides)
+        logic.otherwise([~literal], terms, *ends)
 
 
 def _quadratic(logic: Logic, each: Any, at: dict[Any, int]) -> None:
@@ -217,9 +216,3 @@ def _within(each: Any) -> tuple[float, float]:
 def _linear(expression: Any, at: dict[Any, int]) -> Linear:
     terms = list(expression.iter_terms())
     return Linear(tuple(at[v] for v, _ in terms), tuple(float(a) for _, a in terms), float(expression.get_constant()))
-
-
-def _sides(values: list[float]) -> np.ndarray:
-    found = np.array(values, float)
-    found[found >= _INFINITE], found[found <= -_INFINITE] = np.inf, -np.inf
-    return found

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from orpipe.errors import Unsupported
-from orpipe.verify.bounds import Linear, exact
+from orpipe.verify.bounds import Linear, exact, sides
 from orpipe.verify.capture import Captured, hook, library, recorded, written
 from orpipe.verify.logic import Logic
 
@@ -36,7 +35,6 @@ if m.status == GRB.OPTIMAL:
     print("optimal_value =", m.ObjVal, [v.X for v in m.getVars()])
 """)
 
-_INFINITE = 1e20  # Gurobi takes larger bounds for none
 _MODEL_FILES = (".lp", ".mps", ".rew", ".rlp")
 # Parameters that point to a licence or a machine of the author's.
 _ELSEWHERE = frozenset({
@@ -92,7 +90,7 @@ def read(model: Any, callback: Any = None, *_: Any, **__: Any) -> Captured:
         raise Unsupported("gurobipy: the model has several scenarios")
     columns = model.getVars()
     kinds = model.getAttr("VType", columns)
-    lower, upper = _bounds(model.getAttr("LB", columns)), _bounds(model.getAttr("UB", columns))
+    lower, upper = sides(model.getAttr("LB", columns)), sides(model.getAttr("UB", columns))
     cost = np.array(model.getAttr("Obj", columns), float)
     binary = np.array([kind == "B" for kind in kinds], bool)
     lower[binary], upper[binary] = np.maximum(lower[binary], 0), np.minimum(upper[binary], 1)
@@ -100,7 +98,7 @@ def read(model: Any, callback: Any = None, *_: Any, **__: Any) -> Captured:
     low, high = lower[parted], upper[parted]
     lower[parted], upper[parted] = np.minimum(low, 0), np.maximum(high, 0)
     rows = model.getConstrs()
-    sides, senses = np.array(model.getAttr("RHS", rows), float), np.array(model.getAttr("Sense", rows), str)
+    right, senses = np.array(model.getAttr("RHS", rows), float), np.array(model.getAttr("Sense", rows), str)
     matrix = model.getA().tocsr()
     # A piecewise-linear objective stands in place of the column's coefficient.
     pieces = [v for v in columns if model.getPWLObj(v)] if model.NumPWLObjVars else []
@@ -108,8 +106,8 @@ def read(model: Any, callback: Any = None, *_: Any, **__: Any) -> Captured:
     base = Captured.of(
         "gurobipy", "gurobipy", maximize=model.ModelSense < 0, offset=model.ObjCon,
         columns=model.getAttr("VarName", columns), rows=model.getAttr("ConstrName", rows), cost=cost, lower=lower,
-        upper=upper, integer=[kind in "BIN" for kind in kinds], row_lower=np.where(senses == "<", -np.inf, sides),
-        row_upper=np.where(senses == ">", np.inf, sides), indptr=matrix.indptr, indices=matrix.indices,
+        upper=upper, integer=[kind in "BIN" for kind in kinds], row_lower=np.where(senses == "<", -np.inf, right),
+        row_upper=np.where(senses == ">", np.inf, right), indptr=matrix.indptr, indices=matrix.indices,
         data=matrix.data,
     )
     if not (parted.any() or pieces or model.NumGenConstrs or model.NumSOS or model.IsQP or model.IsQCP):
@@ -128,16 +126,12 @@ def read(model: Any, callback: Any = None, *_: Any, **__: Any) -> Captured:
     return _ranges_as_rows(logic.captured())
 
 
-def _bounds(values: Iterable[float]) -> np.ndarray:
-    found = np.array(values, float)
-    found[found >= _INFINITE], found[found <= -_INFINITE] = np.inf, -np.inf
-    return found
-
-
 def _ranges_as_rows(model: Captured) -> Captured:
     """addRange makes an equation with a slack column "Rg" + its name, within 0..width: back into a row with two
     sides.
     """
+    import scipy.sparse as sp
+
     slacks = {name: k for k, name in enumerate(model.columns) if name.startswith("Rg")}
     if not slacks:
         return model
@@ -174,7 +168,7 @@ def _general(model: Any, logic: Logic) -> None:
         elif kind in ("MAX", "MIN"):
             result, arguments, constant = (model.getGenConstrMax if kind == "MAX" else model.getGenConstrMin)(c)
             terms = [Linear.column(v.index) for v in arguments]
-            if abs(constant) < _INFINITE:  # there is one
+            if abs(constant) < 1e30:  # there is one
                 terms.append(Linear(constant=constant))
             (logic.maximum if kind == "MAX" else logic.minimum)(Linear.column(result.index), terms)
         elif kind == "ABS":
@@ -205,7 +199,7 @@ def _norm(logic: Logic, result: Any, arguments: Sequence[Any], order: float) -> 
         for size, each in zip(sizes, columns, strict=True):
             logic.absolute(Linear.column(size), each)
         logic.row(Linear((result.index, *sizes), (1.0, *(-1.0 for _ in sizes))), 0, 0)
-    elif math.isinf(order) or order >= _INFINITE:
+    elif order > 2:  # infinity: Gurobi knows 0, 1, 2 and this
         logic.maximum(Linear.column(result.index), [*columns, *(-each for each in columns)])
     else:
         raise logic.unsupported(f"of order {order:g} is not linear")

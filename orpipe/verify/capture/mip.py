@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from orpipe.errors import Unsupported
+from orpipe.verify.bounds import sides
 from orpipe.verify.capture import Captured, Rows, hook, library, recorded, written
 from orpipe.verify.capture._highs import answer
 from orpipe.verify.logic import Logic
@@ -32,7 +33,6 @@ if m.optimize() == OptimizationStatus.OPTIMAL:
     print("optimal_value =", m.objective_value, [v.x for v in m.vars])
 """)
 
-_INFINITE = 1e20
 _STATUS = {"optimal": "OPTIMAL", "infeasible": "INFEASIBLE", "unbounded": "UNBOUNDED", "limit": "NO_SOLUTION_FOUND"}
 
 
@@ -77,8 +77,8 @@ def patch_cbc(module: ModuleType) -> None:
             results["slack"] = results["pi"]
         else:
             n, m = self.num_cols(), self.num_rows()
-            sides = np.where(np.isfinite(captured.row_upper), captured.row_upper, captured.row_lower)
-            slack = np.abs(sides - found.activity)
+            right = np.where(np.isfinite(captured.row_upper), captured.row_upper, captured.row_lower)
+            slack = np.abs(right - found.activity)
             reduced, duals = (np.full(size, np.nan) if each is None else each
                               for each, size in ((found.reduced_costs, n), (found.duals, m)))
             results |= {"obj_val": found.objective, "obj_bound": found.objective, "num_solutions": 1,
@@ -110,8 +110,7 @@ def read(model: Any, *limits: Any, relax: bool = False, **_: Any) -> Captured:
     for v, a in objective.expr.items():
         cost[v.idx] += a
     kinds = [v.var_type for v in columns]
-    lower, upper = (np.array([getattr(v, end) for v in columns], float) for end in ("lb", "ub"))
-    lower[lower <= -_INFINITE], upper[upper >= _INFINITE] = -np.inf, np.inf
+    lower, upper = (sides(getattr(v, end) for v in columns) for end in ("lb", "ub"))
     base = Captured.of(
         "mip", "mip", maximize=str(model.sense).upper() == "MAX", offset=float(objective.const),
         columns=[v.name for v in columns], cost=cost, lower=lower, upper=upper,

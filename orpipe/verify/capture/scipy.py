@@ -9,14 +9,16 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from orpipe.errors import Unsupported
 from orpipe.verify.capture import Captured, hook, library, recorded
 from orpipe.verify.logic import Logic
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 library("scipy", words=("optimize", "linprog", "milp"), preload=("scipy.optimize",), rehearsal="""
 import numpy as np
@@ -49,6 +51,7 @@ def read_linprog(c: Any, A_ub: Any = None, b_ub: Any = None, A_eq: Any = None, b
                  bounds: Any = (0, None), method: Any = "highs", callback: Any = None, options: Any = None,
                  x0: Any = None, integrality: Any = None) -> Captured:
     """min c @ x with A_ub @ x <= b_ub and A_eq @ x == b_eq, after scipy's own reading of its arguments."""
+    import scipy.sparse as sp
     from scipy.optimize._linprog_util import _clean_inputs, _LPProblem
 
     lp = _clean_inputs(_LPProblem(c, A_ub, b_ub, A_eq, b_eq, bounds, None, integrality))
@@ -60,6 +63,7 @@ def read_linprog(c: Any, A_ub: Any = None, b_ub: Any = None, A_eq: Any = None, b
 def read_milp(c: Any, *, integrality: Any = None, bounds: Any = None, constraints: Any = None,
               options: Any = None) -> Captured:
     """min c @ x with lb <= A @ x <= ub for each constraint, after scipy's own reading of its arguments."""
+    import scipy.sparse as sp
     from scipy.optimize._milp import _milp_iv
 
     cost, kinds, lower, upper, indptr, indices, data, row_lower, row_upper, _ = _milp_iv(
@@ -70,6 +74,8 @@ def read_milp(c: Any, *, integrality: Any = None, bounds: Any = None, constraint
 
 def read_assignment(cost_matrix: Any, maximize: bool = False) -> Captured:
     """A binary for each finite entry; each line of the shorter side is taken once, of the longer at most once."""
+    import scipy.sparse as sp
+
     costs = np.asarray(cost_matrix, float)
     places = np.argwhere(np.isfinite(costs))
     n, (m_rows, m_columns) = len(places), costs.shape

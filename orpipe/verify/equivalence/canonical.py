@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -46,12 +47,22 @@ class Isomorphism:
     sign: np.ndarray
 
 
+_CENTRED: WeakKeyDictionary[Form, dict[bool, Centred]] = WeakKeyDictionary()
+
+
 def centred(form: Form, units: bool = False) -> Centred:
-    """units: continuous columns scaled to unit cost, or to unit width where they cost nothing."""
+    """units: continuous columns in units of the model's own (see unit_scales)."""
+    known = _CENTRED.setdefault(form, {})
+    if units not in known:
+        known[units] = _centred(form, units)
+    return known[units]
+
+
+def _centred(form: Form, units: bool) -> Centred:
     has_low, has_high = np.isfinite(form.low), np.isfinite(form.high)
     low, high = np.where(has_low, form.low, 0.0), np.where(has_high, form.high, 0.0)
     centre = np.where(has_low & has_high, (low + high) / 2, low + high)
-    moved, scale = form.shifted(centre), np.ones(form.n)
+    moved, scale = replace(form.shifted(centre)), np.ones(form.n)  # never `form` itself: it is the key of the cache
     if units:
         scale = unit_scales(moved)
         moved = Form(moved.A / scale, moved.lo, moved.hi, moved.cost / scale, moved.offset, moved.magnitude,
@@ -81,12 +92,13 @@ def unit_scales(form: Form) -> np.ndarray:
     return scale
 
 
-def isomorphism(a: Centred, b: Centred, hint: np.ndarray | None = None, tries: int = MOST_TRIES) -> Isomorphism | None:
+def isomorphism(a: Centred, b: Centred, hint: np.ndarray | None = None, fixed: np.ndarray | None = None,
+                tries: int = MOST_TRIES) -> Isomorphism | None:
     """A relabelling under which both say the same to a relative 1e-9, or None: there is none, or none was found in
-    `tries`.  hint (n,): positions in b to try first (-1: none)."""
+    `tries`.  hint (n,): positions in b to try first; fixed (n,): the only ones allowed (-1: none)."""
     if a.form.n != b.form.n or len(a.rows) != len(b.rows) or a.form.empty or b.form.empty or not same_offset(a.form, b.form):
         return None
-    graph = Graph.of(a, b)
+    graph = Graph.of(a, b, fixed)
     return None if graph is None else next((f for f in graph.search(hint, tries) if agree(a, b, f)), None)
 
 
@@ -189,7 +201,7 @@ class Graph:
     def __init__(self, n: int, k: int, literals: np.ndarray, rows: np.ndarray, edge_literal: np.ndarray, edge_row: np.ndarray,
                  edge_kind: np.ndarray) -> None:
         self.n, self.k = n, k
-        self.unique = True  # set by `search`: colours alone told all columns apart
+        self.told = np.ones(n, bool)  # (n,) set by `search`: columns of a that colours alone tell from all others
         self.start = _Colours(literals, rows)
         self.partner = np.concatenate([np.arange(n, 2 * n), np.arange(n)])
         self.partner = np.concatenate([self.partner, self.partner + 2 * n])[:len(literals)]
@@ -197,10 +209,15 @@ class Graph:
         self.at_literal, self.at_row = _Sums(edge_literal, len(literals)), _Sums(edge_row, len(rows))
 
     @classmethod
-    def of(cls, a: Centred, b: Centred) -> Graph | None:
+    def of(cls, a: Centred, b: Centred, fixed: np.ndarray | None = None) -> Graph | None:
         """None if already the counts of numbers differ."""
         f, g = a.form, b.form
         literals = literal_classes(f, g)
+        if fixed is not None and (fixed >= 0).any():
+            mine, theirs = np.zeros(f.n, np.uint64), np.zeros(g.n, np.uint64)
+            at = np.flatnonzero(fixed >= 0)
+            mine[at] = theirs[fixed[at]] = at + 1
+            literals = blend(literals[0], np.tile(mine, 2)), blend(literals[1], np.tile(theirs, 2))
         rows, other = classes(a.rows.q, b.rows.q)
         return cls.build(a.rows.P, b.rows.P, literals[0], literals[1], rows, other)
 
@@ -244,7 +261,10 @@ class Graph:
             yield Isomorphism(np.zeros(0, int), np.zeros(0))
             return
         first = self.refined(self.start)
-        self.unique = first is not None and self._tied(first) is None
+        if first is not None:
+            mine = first.literals[:2 * self.n]
+            _, inverse, count = np.unique(mine, return_inverse=True, return_counts=True)
+            self.told = (count[inverse] == 1)[:self.n]
         stack: list[Iterator[_Colours]] = [] if first is None else [iter([first])]
         while stack:
             colours = next(stack[-1], None)
@@ -292,16 +312,23 @@ class Graph:
         return Isomorphism(to[:n] % n, np.where(to[:n] < n, 1.0, -1.0))
 
 
-def literal_classes(f: Form, g: Form) -> tuple[np.ndarray, np.ndarray]:
-    """(2n,) for either side: +t by (cost, low, high, whole), -t by (-cost, -high, -low, whole)."""
+def literal_classes(f: Form, g: Form, common: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(2n,) for either side: +t by (cost, low, high, whole), -t by (-cost, -high, -low, whole).  common: only by those of
+    the four that occur equally often on both sides."""
     def both(of: Callable[[Form], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         return classes(of(f), of(g))
 
-    cost = both(lambda h: np.concatenate([h.cost, -h.cost]))
-    low = both(lambda h: np.concatenate([h.low, -h.high]))
-    high = both(lambda h: np.concatenate([h.high, -h.low]))
-    whole = [np.tile(h.whole, 2).astype(np.uint64) for h in (f, g)]
-    return blend(cost[0], low[0], high[0], whole[0]), blend(cost[1], low[1], high[1], whole[1])
+    parts = [
+        both(lambda h: np.concatenate([h.cost, -h.cost])),
+        both(lambda h: np.concatenate([h.low, -h.high])),
+        both(lambda h: np.concatenate([h.high, -h.low])),
+        both(lambda h: np.tile(h.whole, 2).astype(float)),
+    ]
+    if common:
+        parts = [(x, y) for x, y in parts if np.array_equal(np.sort(x), np.sort(y))]
+    if not parts:
+        return np.zeros(2 * f.n, np.uint64), np.zeros(2 * g.n, np.uint64)
+    return blend(*(x for x, _ in parts)), blend(*(y for _, y in parts))
 
 
 def fingerprint(problem: Problem) -> str:

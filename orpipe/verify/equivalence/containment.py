@@ -17,11 +17,12 @@ from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex, fixed
 from orpipe.problem import Problem
 from orpipe.verify.equivalence.canonical import close
-from orpipe.verify.equivalence.forms import Rows, dominates, unit_rows
+from orpipe.verify.equivalence.changes import with_row
+from orpipe.verify.equivalence.forms import SAME, Rows, dominates, unit_rows
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
 from orpipe.verify.equivalence.project import Demands, implied_whole
-from orpipe.verify.equivalence.region import LOOSE, TIGHT, Beyond, Open, Point, Reach, Region, Within, with_row
+from orpipe.verify.equivalence.region import LOOSE, Beyond, Open, Point, Reach, Region, Within
 from orpipe.verify.equivalence.witness import Side, Sides, Witness
 
 State = Literal["yes", "no", "open"]
@@ -196,11 +197,11 @@ def objectives(sides: Sides, a: Demands, b: Demands, by: Map, scale_free: bool =
     if (abs(rest) <= 1e-12 * magnitude or scale_free) and (same.all() or close(other, factor * a.cost)):
         out.factor, out.constant = Fraction(repr(float(factor))), Fraction(repr(float(rest))) if scale_free else Fraction(0)
         return out
-    gap = np.where(np.abs(gap) <= TIGHT * np.maximum(np.abs(other), np.abs(factor * a.cost)), 0.0, gap)
+    gap = np.where(np.abs(gap) <= SAME * np.maximum(np.abs(other), np.abs(factor * a.cost)), 0.0, gap)
     if scale_free:
         return _affine(sides, gap, rest, factor, magnitude, out)
     for sign in (1.0, -1.0):
-        reach = sides.in_a.maximum(sign * gap, -sign * rest, TIGHT, TIGHT, 1e-4 * magnitude)
+        reach = sides.in_a.maximum(sign * gap, -sign * rest, SAME, SAME, 1e-4 * magnitude)
         if isinstance(reach, Beyond):
             excess = reach.value - Fraction(repr(float(-sign * rest)))
             out.witness = sides.valued_apart(reach.point, excess / 2)
@@ -232,7 +233,7 @@ def _affine(sides: Sides, gap: np.ndarray, rest: float, factor: float, magnitude
         return out
     level = float(sides.in_a.value(gap, point))
     for sign in (1.0, -1.0):
-        reach = sides.in_a.maximum(sign * gap, sign * level, TIGHT, TIGHT, 1e-4 * magnitude)
+        reach = sides.in_a.maximum(sign * gap, sign * level, SAME, SAME, 1e-4 * magnitude)
         if isinstance(reach, Within):
             out.proofs.add(reach.proof)
             continue

@@ -103,14 +103,25 @@ class _Engine:
 
     @cached_property
     def by_names(self) -> Map | None:
+        """Columns of equal names, if names count at all."""
         if self.naming == "ignored":
             return None
         pairs = equal_names(*self.names)
-        told = all(n.told for n in self.names)
         found = Map.plain(pairs, "names") if pairs else None
-        if found is None or not told:
+        if found is None or not all(n.told for n in self.names):
             return found
         return replace(found, trusted=self._covers(found))
+
+    @cached_property
+    def kept(self) -> Map | None:
+        """The columns that names settle: no map may say otherwise."""
+        by = self.by_names
+        return by if by is not None and self.naming == "trusted" and all(n.told for n in self.names) else None
+
+    @cached_property
+    def strict(self) -> Map | None:
+        """The map, where names settle every decision of the reference."""
+        return self.kept if self.kept is not None and self.kept.trusted else None
 
     def _covers(self, by: Map) -> bool:
         """Every decision of the reference is matched."""
@@ -118,12 +129,6 @@ class _Engine:
         hit = np.zeros(self.a.n_vars, bool)
         hit[by.a] = True
         return bool(hit[roles.decision_a].all())
-
-    @cached_property
-    def strict(self) -> Map | None:
-        """The map that names settle, if they do."""
-        by = self.by_names
-        return by if by is not None and by.trusted and self.naming == "trusted" else None
 
     # -- structure
     def _structure(self) -> Comparison | None:
@@ -136,12 +141,13 @@ class _Engine:
             if len(self.strict.pairs) == a.n == b.n:
                 return None
         for method, left, right in self._smaller_forms(plain_a, plain_b):
-            hint = self._hint(left.form, right.form)
-            same = isomorphism(left, right, hint)
+            hint = self._positions(self.by_names, left.form, right.form)
+            fixed = self._positions(self.kept, left.form, right.form)
+            same = isomorphism(left, right, hint, fixed)
             if same is None:
                 continue
             by = of_isomorphism(same, left, right, method)
-            if self.strict is None or _consistent(by, self.strict):
+            if self._consistent(by):
                 return self._equivalent(method, by)
         return None
 
@@ -167,36 +173,39 @@ class _Engine:
         if small_a.n == small_b.n:
             yield "unit-scaled", centred(small_a, units=True), centred(small_b, units=True)
         if abs(small_a.n - small_b.n) == 1:
-            wider, other = (small_a, small_b) if small_a.n > small_b.n else (small_b, small_a)
+            wider, gone, other = (small_a, gone_a, small_b) if small_a.n > small_b.n else (small_b, gone_b, small_a)
             still = centred(other)
-            for form in _substitutions(wider):
-                thinner = reduced(form, np.ones(form.n, bool))
+            for form in _substitutions(wider, gone[wider.columns]):
+                thinner = reduced(form, gone[form.columns])
                 if thinner.n == other.n:
                     pair = (centred(thinner), still)
                     yield "substituted", *(pair if wider is small_a else pair[::-1])
         if a.n != b.n:
-            merged_a = reduced(a, np.ones(a.n, bool), merged=True)
-            merged_b = reduced(b, np.ones(b.n, bool), merged=True)
+            merged_a, merged_b = reduced(a, gone_a, merged=True), reduced(b, gone_b, merged=True)
             if merged_a.n == merged_b.n:
                 yield "aggregated", centred(merged_a), centred(merged_b)
 
     def _removable(self) -> tuple[np.ndarray, np.ndarray]:
-        """Columns that a smaller form may do without.  With names: those without counterpart, and auxiliaries."""
-        if self.strict is None:
-            return np.ones(self.form_a.n, bool), np.ones(self.form_b.n, bool)
-        roles = Roles.of(self.a, self.b, self.strict)
+        """Columns that a smaller form may do without: all but decisions with a counterpart of the same name."""
         gone_a, gone_b = np.ones(self.form_a.n, bool), np.ones(self.form_b.n, bool)
-        decisions = roles.decision_a[self.strict.a]
-        gone_a[self.strict.a[decisions]] = False
-        gone_b[self.strict.b[decisions]] = False
+        if self.kept is not None:
+            decisions = Roles.of(self.a, self.b, self.kept).decision_a[self.kept.a]
+            gone_a[self.kept.a[decisions]] = False
+            gone_b[self.kept.b[decisions]] = False
         return gone_a, gone_b
 
-    def _hint(self, a: Form, b: Form) -> np.ndarray | None:
-        if self.by_names is None:
+    def _positions(self, by: Map | None, a: Form, b: Form) -> np.ndarray | None:
+        """Where a map sends the columns of a smaller form, in the positions of the other (-1: nowhere)."""
+        if by is None:
             return None
         place = {int(c): k for k, c in enumerate(b.columns)}
-        to = {p.a: p.b for p in self.by_names.pairs}
+        to = {p.a: p.b for p in by.pairs}
         return np.array([place.get(to.get(int(c), -1), -1) for c in a.columns], int)
+
+    def _consistent(self, by: Map) -> bool:
+        """Does a map leave every column that names settle where it is, unshifted and unscaled?"""
+        wanted = {} if self.kept is None else {p.a: p.b for p in self.kept.pairs}
+        return all(p.a not in wanted or (wanted[p.a] == p.b and p.plain) for p in by.pairs)
 
     # -- maps
     def _under(self, by: Map) -> Comparison | None:
@@ -234,56 +243,62 @@ class _Engine:
     def _proposals(self) -> Iterator[tuple[int, Map]]:
         seen = set()
         best = 10**9
+
+        def offered(by: Map) -> tuple[int, Map] | None:
+            nonlocal best
+            if by.key in seen or not self._consistent(by):
+                return None
+            seen.add(by.key)
+            fit = self._fit(by)
+            best = min(best, fit.differences)
+            return fit.differences, replace(by, trusted=by.trusted and fit.agrees)
+
         for by in self._raw_maps():
-            if by is None or not self._covers_somehow(by):
-                continue
-            scaled = fitted(by, self.form_a, self.form_b, True)
+            scaled = self._settled(fitted(by, self.form_a, self.form_b, True))
             if sum(abs(p.scale) != 1 for p in scaled.pairs) > len(by.pairs) // 10:
                 by = replace(by, trusted=False)  # perhaps amounts in other units
-            for turned in (by, fitted(by, self.form_a, self.form_b, False), scaled):
-                if turned.key not in seen:
-                    seen.add(turned.key)
-                    quality = self._quality(turned)
-                    best = min(best, quality)
-                    yield quality, turned
-        centre_a, centre_b = centred(self.form_a), centred(self.form_b)
+            for turned in (by, self._settled(fitted(by, self.form_a, self.form_b, False)), scaled):
+                if found := offered(turned):
+                    yield found
         if best > 2:
-            for by in part_maps(centre_a, centre_b):
-                if by.key not in seen:
-                    seen.add(by.key)
-                    quality = self._quality(by)
-                    best = min(best, quality)
-                    yield quality, by
+            for by in part_maps(self.form_a, self.form_b, self.a.decision):
+                if found := offered(by):
+                    yield found
         for seed in range(3):
             if best <= 6:
                 return
             self.clock.left()
-            by = assignment_map(centre_a, centre_b, seed)
-            if by is not None and by.key not in seen:
-                seen.add(by.key)
-                quality = self._quality(by)
-                best = min(best, quality)
-                yield quality + 2, by
+            guess = assignment_map(centred(self.form_a), centred(self.form_b), seed)
+            if guess is not None and (found := offered(guess)):
+                yield found[0] + 2, found[1]
 
-    def _raw_maps(self) -> Iterator[Map | None]:
-        yield self.by_names
-        if self.naming != "ignored":
-            for by in index_maps(*self.names, self.form_a, self.form_b):
-                yield replace(by, trusted=self._covers(by) and (by.trusted or self._looks_alike(by)))
+    def _raw_maps(self) -> Iterator[Map]:
+        """From names: equal ones, then labels; those of at least half of the columns."""
+        if self.naming == "ignored":
+            return
+        found = [] if self.by_names is None else [self.by_names]
+        for by in index_maps(*self.names, self.form_a, self.form_b):
+            by = self._settled(by)
+            found.append(replace(by, trusted=self._covers(by) and (by.trusted or self._told_apart(by))))
+        yield from (by for by in found if 2 * len(by.pairs) >= min(self.form_a.n, self.form_b.n))
 
-    def _covers_somehow(self, by: Map) -> bool:
-        return 2 * len(by.pairs) >= min(self.form_a.n, self.form_b.n)
+    def _settled(self, by: Map) -> Map:
+        """With the columns that names settle at their place."""
+        if self.kept is None:
+            return by
+        a, b = {p.a for p in self.kept.pairs}, {p.b for p in self.kept.pairs}
+        others = [p for p in by.pairs if p.a not in a and p.b not in b]
+        return replace(by, pairs=tuple(sorted([*self.kept.pairs, *others], key=lambda p: p.a)))
 
-    def _looks_alike(self, by: Map) -> bool:
-        """Do matched columns mostly have the same cost, and not all one cost?"""
-        mine, theirs = self.form_a.cost[by.a], self.form_b.cost[by.b]
-        same = np.abs(mine - theirs) <= 1e-9 * np.maximum(np.abs(mine), np.abs(theirs))
-        return bool(same.mean() >= 0.75) and len(np.unique(mine)) > max(2, len(mine) // 3)
+    def _told_apart(self, by: Map) -> bool:
+        """Do costs tell most matched columns from each other?"""
+        mine = self.form_a.cost[by.a]
+        return len(np.unique(mine)) > max(2, len(mine) // 3)
 
-    def _quality(self, by: Map) -> int:
+    def _fit(self, by: Map) -> _Fit:
         """How much the models differ under a map: rows, costs, bounds, integrality, and columns left over thrice."""
         a, b = self.form_a, self.form_b
-        out = 0
+        out, stated, asked = 0, 0, 0
         for mine, theirs, onto in ((a, b, by), (b, a, by.reversed())):
             rows, others = one_sided(mine), one_sided(theirs, redundant=True)
             free = np.ones(mine.n, bool)
@@ -291,14 +306,18 @@ class _Engine:
             inside = ~(rows.P[:, free] != 0).any(1)
             P, q = carried(rows.raw[inside], rows.limit[inside], onto, theirs.n)
             moved = unit_rows(P, q, np.arange(len(q)))
-            out += int((~dominates(moved, others)).sum()) + int((~inside).sum())
+            same = int(dominates(moved, others).sum())
+            out += len(moved) - same + int((~inside).sum())
+            stated, asked = stated + same, asked + len(rows)
         cost = b.cost[by.b] * by.scale
-        out += int((np.abs(a.cost[by.a] - cost) > 1e-9 * np.maximum(np.abs(cost), 1e-12)).sum())
-        out += int((a.whole[by.a] != b.whole[by.b]).sum())
+        apart = np.abs(a.cost[by.a] - cost) > 1e-9 * np.maximum(np.abs(cost), 1e-12)
+        costly = (a.cost[by.a] != 0) | (cost != 0)
+        out += int(apart.sum()) + int((a.whole[by.a] != b.whole[by.b]).sum())
         low, high = by.scale * a.low[by.a] + by.shift, by.scale * a.high[by.a] + by.shift
         low, high = np.minimum(low, high), np.maximum(low, high)
         out += int((low != b.low[by.b]).sum()) + int((high != b.high[by.b]).sum())
-        return out + 3 * (a.n + b.n - 2 * len(by.pairs))
+        agrees = 2 * stated >= asked and 4 * int((apart & costly).sum()) <= int(costly.sum())
+        return _Fit(out + 3 * (a.n + b.n - 2 * len(by.pairs)), agrees)
 
     # -- outcomes
     def _equivalent(self, method: str, by: Map, finding: Finding | None = None) -> Comparison:
@@ -364,18 +383,20 @@ class _Engine:
         return replace(self.best, sentence=sentence, evidence={**self.best.evidence, "open": reason, "solves": dict(self.clock.solves)})
 
 
-def _consistent(by: Map, names: Map) -> bool:
-    """Does a map leave every named column at its name, unshifted and unscaled?"""
-    wanted = {p.a: p.b for p in names.pairs}
-    return all(p.a not in wanted or (wanted[p.a] == p.b and p.plain) for p in by.pairs)
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """differences: a count; agrees: half of the rows and three quarters of the costs are the same."""
+
+    differences: int
+    agrees: bool
 
 
-def _substitutions(form: Form) -> Iterator[Form]:
-    """The form with one column put in through an equality, for every column and equality up to a number."""
+def _substitutions(form: Form, removable: np.ndarray) -> Iterator[Form]:
+    """The form with one removable column (n,) put in through an equality, for every such pair up to a number."""
     tried = 0
     for r in np.flatnonzero(form.equal).tolist():
         for j in np.flatnonzero(form.A[r]).tolist():
-            if form.whole[j] and not implied_whole(form, r, j):
+            if not removable[j] or (form.whole[j] and not implied_whole(form, r, j)):
                 continue
             tried += 1
             if tried > _MOST_SUBSTITUTIONS:

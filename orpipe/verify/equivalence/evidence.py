@@ -9,6 +9,7 @@ from typing import Any
 
 from orpipe.exact import decimal_text
 from orpipe.problem import Problem, Violation
+from orpipe.verify.equivalence.changes import OBJECTIVE
 from orpipe.verify.equivalence.pairing import Map
 from orpipe.verify.equivalence.witness import Witness
 from orpipe.verify.verdict import Verdict
@@ -105,6 +106,10 @@ def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping
     """What the witness shows.  label: the names of the two models, by "a" and "b"."""
     mine, theirs = (label["a"], label["b"]) if witness.allowed_by == "a" else (label["b"], label["a"])
     judge = b if witness.allowed_by == "a" else a
+    if OBJECTIVE in witness.point:
+        value = witness.point[OBJECTIVE] * (-1 if (a if witness.allowed_by == "a" else b).maximize else 1)
+        decisions = nonzero({k: v for k, v in witness.image.items() if k != OBJECTIVE})
+        return f"{mine} allows {point_text(decisions)} at an objective of {number(value)}; {theirs} does not"
     if not witness.broken:
         if witness.objective_a is not None and witness.objective_b is not None:
             return (f"both allow {point_text(nonzero(witness.point))}, but its objective is {number(witness.objective_a)} in {label['a']} "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,8 +34,18 @@ class Rows:
         return len(self.q)
 
 
+_ROWS: WeakKeyDictionary[Form, dict[bool, Rows]] = WeakKeyDictionary()
+
+
 def one_sided(form: Form, redundant: bool = False) -> Rows:
     """The rows of a form, of parallel ones the tightest.  redundant: also those that the bounds imply."""
+    known = _ROWS.setdefault(form, {})
+    if redundant not in known:
+        known[redundant] = _one_sided(form, redundant)
+    return known[redundant]
+
+
+def _one_sided(form: Form, redundant: bool) -> Rows:
     up, down = form.hi < np.inf, form.lo > -np.inf
     P = np.concatenate([form.A[up], -form.A[down]])
     q = np.concatenate([form.hi[up], -form.lo[down]])
@@ -104,8 +115,8 @@ def dominates(rows: Rows, other: Rows) -> np.ndarray:
 
 
 def reduced(form: Form, removable: np.ndarray, merged: bool = False) -> Form:
-    """Without fixed, slack and epigraph columns among `removable` (n,), in turn until none is left; merged: parallel
-    columns as one, whatever `removable` says, and columns that stand nowhere out.
+    """Without fixed, slack and epigraph columns among `removable` (n,), in turn until none is left; merged: parallel ones
+    of these as one, and those that stand nowhere out.
 
     The set of the other columns, and the least objective over it, stay the same.
     """
@@ -118,9 +129,10 @@ def reduced(form: Form, removable: np.ndarray, merged: bool = False) -> Form:
                 removable = removable[kept]
                 form = tidy(form)
         if merged:
-            form, kept = _merged(form)
-            removable = removable[kept]
-            form = tidy(form)
+            form, kept = merged_parallel(form, removable)
+            used = (form.A != 0).any(0) | (form.cost != 0) | ~removable[kept]
+            removable = removable[kept][used]
+            form = tidy(form.take_columns(used))
         if form.n == before:
             break
     return form
@@ -185,15 +197,15 @@ def _epigraph(form: Form, removable: np.ndarray) -> _Step | None:
     return out.take_rows(kept_rows).take_columns(kept), kept
 
 
-def _merged(form: Form) -> _Step:
+def merged_parallel(form: Form, among: np.ndarray) -> _Step:
     """Columns parallel in all rows and the objective as one: continuous ones, or whole ones whose steps leave no gap."""
     whole_column = np.concatenate([form.A, form.cost[None, :]])
-    used = (whole_column != 0).any(0)
+    used = among & (whole_column != 0).any(0)
     groups: dict[bytes, list[int]] = {}
     for j in np.flatnonzero(used).tolist():
         column = whole_column[:, j]
         groups.setdefault(next(keys((column / column[np.flatnonzero(column)[0]])[None, :])), []).append(j)
-    low, high, gone = form.low.copy(), form.high.copy(), ~used
+    low, high, gone = form.low.copy(), form.high.copy(), np.zeros(form.n, bool)
     for group in groups.values():
         if len(group) < 2:
             continue

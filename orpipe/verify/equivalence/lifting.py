@@ -21,16 +21,18 @@ from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.solve import Outcome
+from orpipe.verify.equivalence.changes import with_bounds, with_column, with_row
 from orpipe.verify.equivalence.containment import Containment, extreme
 from orpipe.verify.equivalence.forms import Rows, keys, one_sided
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import Beyond, Clock, Point, Region, Within, with_bounds, with_column, with_row
+from orpipe.verify.equivalence.region import Beyond, Clock, OutOfTime, Point, Region, Within
 from orpipe.verify.equivalence.witness import Side, Sides, complete
 
 PROBES = 24
 _LEAST_PROBES = 10
 _MOST_PRODUCTS = 1500
+_MOST_SPREAD = 1e5
 _VIOLATION = 1e-6  # of a certificate with unit weight
 
 
@@ -67,13 +69,16 @@ def certificates(sides: Sides, inside: Side, form: Form, other: Form, by: Map, c
     rest = lifted(other, by, form.n)
     if not len(rest.q):
         return out
+    # in the scale of the other columns: a certificate then weighs them, not a big-M
+    scale = np.abs(rest.G).max(1)
+    rest = replace(rest, H=rest.H / scale[:, None], G=rest.G / scale[:, None], q=rest.q / scale)
     i, j = np.nonzero(rest.H)
     binary = form.whole & (form.low >= 0) & (form.high <= 1)
     if not binary[j].all():
         out.open("the rows with other columns use amounts")
         return out
-    if len(i) > _MOST_PRODUCTS:
-        out.open("too many rows with other columns")
+    if len(i) > _MOST_PRODUCTS or np.abs(rest.H).max(initial=0.0) > _MOST_SPREAD:
+        out.open("the rows with other columns are too many or too uneven")
         return out
     if rest.whole.any() and not _whole_for_free(rest, form):
         out.open("the other columns have to be whole")
@@ -192,7 +197,10 @@ def probes(sides: Sides, inside: Side, form: Form, other: Form, by: Map, clock: 
         return out.containment.witness is not None
 
     for w in _directions(form, lifted(other, by, form.n), by, count):
-        point = extreme(region, region.problem, w)
+        try:
+            point = extreme(region, region.problem, w)
+        except OutOfTime:  # of its share: what was done counts
+            break
         if point is None:
             continue
         image = onto.image(point)
@@ -214,7 +222,10 @@ def probes(sides: Sides, inside: Side, form: Form, other: Form, by: Map, clock: 
         if mark in cuts:
             continue
         cuts.add(mark)
-        reach = region.maximum(normal[0], float(limit[0]))
+        try:
+            reach = region.maximum(normal[0], float(limit[0]))
+        except OutOfTime:
+            break
         if isinstance(reach, Beyond) and refuted(reach.point):
             return out
         out.done += isinstance(reach, Within)

@@ -12,13 +12,14 @@ from typing import Literal
 import numpy as np
 
 from orpipe.problem import Problem
+from orpipe.verify.equivalence.changes import with_objective_column
 from orpipe.verify.equivalence.containment import Containment, contained, objectives
 from orpipe.verify.equivalence.forms import one_sided
 from orpipe.verify.equivalence.lifting import Probes, certificates, probes
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.pairing import Map, Pair
 from orpipe.verify.equivalence.project import Demands, demands
-from orpipe.verify.equivalence.region import Clock, Region, with_objective_column
+from orpipe.verify.equivalence.region import Clock, OutOfTime, Region
 from orpipe.verify.equivalence.witness import Side, Sides, Witness
 
 State = Literal["equal", "different", "open"]
@@ -159,7 +160,11 @@ class Mapped:
             if complete:
                 continue
             # the certificate's program is worth a fixed share of the budget, probes the rest
-            found = certificates(self.sides, inside, form, other, by, self.clock.share(0.4))
+            try:
+                found = certificates(self.sides, inside, form, other, by, self.clock.share(0.4))
+            except OutOfTime:
+                self.clock.left()
+                found = Containment("open", reason="out of time")
             if found.state == "no":
                 return Finding("different", what="set", witness=found.witness)
             if found.state == "yes":

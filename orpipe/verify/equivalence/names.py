@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -31,20 +32,24 @@ def plain(name: str) -> str:
 class Names:
     """names (n,) of a model's columns.  told: whether they say anything (not just x0, x1, x2 ...)."""
 
+    columns: tuple[str, ...]
     by_name: Mapping[str, int]
-    families: Mapping[str, Mapping[Labels, int]]
     told: bool
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> Names:
+    @lru_cache(maxsize=128)
+    def of(cls, columns: tuple[str, ...]) -> Names:
         by_name: dict[str, int] = {}
-        for k, name in enumerate(names):
+        for k, name in enumerate(columns):
             key = plain(name)
             by_name[name if key in by_name else key] = k
-        families = _families(names)
-        numbered = [m for m in families.values() if all(len(labels) <= 1 and (not labels or labels[0].isdigit()) for labels in m)]
-        told = not (len(families) == 1 and numbered and len(names) > 1)
-        return cls(by_name, families, told)
+        numbered = [re.fullmatch(r"\s*([A-Za-z]*)[\W_]*\d+[\W_]*", name) for name in columns]
+        heads = {found[1].lower() if found else None for found in numbered}
+        return cls(columns, by_name, len(columns) == 1 or len(heads) > 1 or None in heads)
+
+    @cached_property
+    def families(self) -> Mapping[str, Mapping[Labels, int]]:
+        return _families(self.columns)
 
 
 def equal_names(a: Names, b: Names) -> list[tuple[int, int]]:

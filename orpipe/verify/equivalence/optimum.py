@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from orpipe import exact_lp
 from orpipe.problem import Problem
 from orpipe.solve import POLICY, Label, Outcome, label, settle, solver
 from orpipe.verify.equivalence.evidence import number
-from orpipe.verify.equivalence.region import Clock
+from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.verdict import Policy
 
 _TOLERANCE = Policy()
@@ -70,10 +70,17 @@ class Optima:
 
 def both(a: Problem, b: Problem, clock: Clock) -> Optima:
     """Where one solver finds a difference, both are proved before it is believed."""
-    found = Optima(_first(a, clock.share(0.5)), _first(b, clock))
+    found = Optima(_timed(_first, a, clock.share(0.5)), _timed(_first, b, clock))
     if found.reason or (found.same_status and found.same_value):
         return found
-    return Optima(found.a if found.a.proved else _proved(a, clock), found.b if found.b.proved else _proved(b, clock))
+    return Optima(found.a if found.a.proved else _timed(_proved, a, clock), found.b if found.b.proved else _timed(_proved, b, clock))
+
+
+def _timed(solve: Callable[[Problem, Clock], Value], problem: Problem, clock: Clock) -> Value:
+    try:
+        return solve(problem, clock)
+    except OutOfTime:
+        return Value("", reason="the optimum is not known in time")
 
 
 def _first(problem: Problem, clock: Clock) -> Value:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orpipe.verify.equivalence.forms import Rows, one_sided, unit_rows
+from orpipe.verify.equivalence.forms import Rows, merged_parallel, one_sided, unit_rows
 from orpipe.verify.equivalence.normalise import Form, tidy
 
 _GROWTH = 120  # rows that one elimination may add
@@ -45,6 +45,7 @@ def demands(form: Form, kept: np.ndarray, auxiliary: np.ndarray, whole: np.ndarr
     n = form.n
     idle = ~(form.A != 0).any(0) & (form.cost == 0)
     out = _Elimination(form, kept, auxiliary | idle, whole)
+    out.by_merging()
     out.by_equalities()
     costly = bool((out.form.cost[~kept[out.form.columns]] != 0).any())
     rows = out.by_pairs() if not costly else None
@@ -72,6 +73,10 @@ class _Elimination:
         noise = 1e-9 * max(1.0, self.form.magnitude)
         return bool((self.form.lo[bare] > noise).any() or (self.form.hi[bare] < -noise).any())
 
+    def by_merging(self) -> None:
+        """Parallel auxiliaries (the digits of a whole number, say) as one."""
+        self.form, _ = merged_parallel(self.form, self.auxiliary & ~self.kept)
+
     def by_equalities(self) -> None:
         """x_j = b + e @ x wherever an equality says so; its bounds become a row."""
         again = True
@@ -87,6 +92,10 @@ class _Elimination:
                     again = True
                     break
                 rows = np.flatnonzero((form.A[:, j] != 0) & form.equal)
+                if len(rows) and not self.auxiliary[form.columns[j]]:
+                    # a decision has to follow from decisions: its value must not be forgotten with an auxiliary's
+                    loose = self.auxiliary[form.columns] & ~self.kept[form.columns]
+                    rows = rows[~(form.A[rows][:, loose] != 0).any(1)]
                 if form.whole[j] and len(rows):
                     judged = replace(form, whole=form.whole | self.whole[form.columns])
                     rows = rows[[implied_whole(judged, int(r), j) for r in rows]]

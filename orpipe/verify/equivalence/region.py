@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from orpipe import exact_lp
-from orpipe.exact import Exact, concatenate
+from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.solve import POLICY, VERTEX, Outcome, Result, settle, solver
+from orpipe.verify.equivalence.changes import with_bounds, with_row
 
 Point = tuple[Fraction, ...]
-TIGHT, LOOSE = 1e-9, 1e-6  # excess, relative to the terms added: within below the first, beyond above the second
+# excess, relative to the terms added: within below the first (values are exact, coefficients carry the rounding of floats),
+# beyond above the second
+TIGHT, LOOSE = 1e-11, 1e-6
+_REPORTED = 1e-9  # of what a solver reports
 _NODES = 24  # of the exact branch and bound before a second solver family is asked
 _MOST_NODES = 400
 _SOLVE_SECONDS = 5.0
@@ -211,22 +213,38 @@ class _Question:
         region = self.region
         problem = self.aimed(region.relaxed)
         found = region.lp(problem)
-        for by in (1.0, 1e3, 1e6):
-            if found not in (Outcome.UNBOUNDED, Outcome.INFEASIBLE_OR_UNBOUNDED):
-                break
-            # a finite optimum just above the limit is as good a witness as a ray
-            problem = self.capped(self.aimed(region.relaxed), by)
-            found = region.lp(problem)
+        if found in (Outcome.UNBOUNDED, Outcome.INFEASIBLE_OR_UNBOUNDED):
+            return self.endless()
         if found is Outcome.INFEASIBLE:
             return Within("empty")
         if not isinstance(found, Vertex):
-            return self.agreed(problem) if found is Outcome.ERROR and not len(region.whole) else Open(f"an LP ended with {found}")
+            return self.agreed(problem) if not len(region.whole) else Open(f"an LP ended with {found}")
         place = self.place(found)
         if place == "within":
             return Within("exact")
         if all(found.point[j].denominator == 1 for j in region.whole.tolist()):
             return self.settled(found, place)
         return self.over_whole_points(replace(problem, integer=region.problem.integer))
+
+    def endless(self) -> Reach:
+        """The relaxation has no maximum: a point just above the limit will do, and any point if all are far above it."""
+        region = self.region
+        for by in (1.0, 1e3, 1e6):
+            problem = self.capped(self.aimed(region.problem), by)
+            if len(region.whole):
+                result = region.mip(problem)
+                found = None if result is None or result.point is None else region.repaired(problem, result)
+            else:
+                vertex = region.lp(problem)
+                found = vertex if isinstance(vertex, Vertex) else None
+            if found is not None and self.place(found) == "beyond":
+                return Beyond(found.point, found.objective)
+        point = region.feasible_point()
+        if point is not None:
+            value = region.value(self.w, point)
+            if float(value - self.exact_limit) > self.loose * self.terms(point) + self.tight * self.least:
+                return Beyond(point, value)
+        return Open("a function without maximum, and no point above its limit was found")
 
     def settled(self, found: Vertex, place: str) -> Reach:
         if place == "beyond":
@@ -257,7 +275,7 @@ class _Question:
             # what the solver reached and its rounded point do not share is its integrality tolerance (a huge big-M)
             reported = -np.inf if result.objective is None else result.objective
             doubt = doubt or place != "within" or found is None or \
-                reported > float(self.exact_limit) + self.tight * 10 * (self.terms(found.point) + self.least)
+                reported > float(self.exact_limit) + _REPORTED * (self.terms(found.point) + self.least)
         proved = self.branch(problem, _MOST_NODES if doubt else _NODES)
         if not isinstance(proved, Open):
             return proved
@@ -330,67 +348,3 @@ class _Question:
 def meant(values: np.ndarray) -> np.ndarray:
     """To 14 significant digits: without the rounding of a few operations, which would leave no exact basis optimal."""
     return np.array([float(f"{v:.14g}") if v else 0.0 for v in values.tolist()])
-
-
-# ---------------------------------------------------------------------------------------------------- changed problems
-
-Bound = tuple[Fraction | None, Fraction | None]
-
-
-def with_bounds(problem: Problem, bounds: Mapping[int, Bound]) -> Problem:
-    """With the lower and upper bounds given for some columns in place of theirs (None: theirs)."""
-    changed: dict[str, Any] = {}
-    for side, name in enumerate(("lower", "upper")):
-        given = {j: pair[side] for j, pair in bounds.items() if pair[side] is not None}
-        if not given:
-            continue
-        exact, floats = getattr(problem, f"{name}_exact"), getattr(problem, name).copy()
-        values = Exact.of([given[j] for j in given])
-        den = int(np.lcm(exact.den, values.den)) if max(exact.den, values.den) < 2**31 else exact.den * values.den
-        num = exact.over(den).astype(object) if values.num.dtype == object or den >= 2**31 else exact.over(den).copy()
-        where = np.fromiter(given, int, len(given))
-        num[where] = values.over(den)
-        floats[where] = values.float()
-        changed |= {f"{name}_exact": Exact(num, den), name: floats}
-    return replace(problem, **changed)
-
-
-def with_row(problem: Problem, w: Exact, low: Fraction | None, high: Fraction | None, name: str = "_row") -> Problem:
-    """With one more row low <= w @ x <= high."""
-    entries = np.flatnonzero(w.num)
-    row = sp.csr_array((w.float()[entries], entries.astype(np.int32), np.array([0, len(entries)])), shape=(1, problem.n_vars))
-    matrix = sp.csr_array(sp.vstack([problem.matrix, row], format="csr"))
-
-    def side(exact: Exact, floats: np.ndarray, value: Fraction | None, none: float) -> tuple[Exact, np.ndarray]:
-        return (concatenate([exact, Exact.of([value or Fraction(0)])]),
-                np.append(floats, none if value is None else float(value)))
-
-    low_exact, lows = side(problem.row_lower_exact, problem.row_lower, low, -np.inf)
-    high_exact, highs = side(problem.row_upper_exact, problem.row_upper, high, np.inf)
-    return replace(
-        problem, rows=(*problem.rows, name), matrix=matrix, matrix_exact=concatenate([problem.matrix_exact, w[entries]]),
-        row_lower_exact=low_exact, row_lower=lows, row_upper_exact=high_exact, row_upper=highs)
-
-
-def with_column(problem: Problem, name: str) -> Problem:
-    """With one more column, free, continuous, standing nowhere yet."""
-    matrix = sp.csr_array((problem.matrix.data, problem.matrix.indices, problem.matrix.indptr),
-                          shape=(problem.n_rows, problem.n_vars + 1))
-    zero = Exact.of([0])
-    return replace(
-        problem, columns=(*problem.columns, name), matrix=matrix, cost_exact=concatenate([problem.cost_exact, zero]),
-        lower_exact=concatenate([problem.lower_exact, zero]), upper_exact=concatenate([problem.upper_exact, zero]),
-        lower=np.append(problem.lower, -np.inf), upper=np.append(problem.upper, np.inf),
-        integer=np.append(problem.integer, False), decision=np.append(problem.decision, True))
-
-
-def with_objective_column(problem: Problem, name: str = "objective") -> Problem:
-    """minimise t with one more column t at least the objective (of max f: of min -f)."""
-    sign = -1 if problem.maximize else 1
-    wider = with_column(problem, name)
-    cost = Exact(sign * wider.cost_exact.num, wider.cost_exact.den)
-    n = problem.n_vars
-    unit = np.zeros(n + 1, np.int64)
-    unit[n] = 1
-    below = with_row(wider, cost + Exact(-unit), None, Fraction(-sign) * problem.offset, name)
-    return replace(below, maximize=False, offset=Fraction(0), cost_exact=Exact(unit))

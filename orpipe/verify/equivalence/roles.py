@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from orpipe.verify.equivalence.canonical import Centred, Graph, classes, literal_classes
-from orpipe.verify.equivalence.forms import Rows
+from orpipe.verify.equivalence.canonical import Centred, Graph, centred, classes, literal_classes
+from orpipe.verify.equivalence.forms import Rows, one_sided
+from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, of_isomorphism
 
 _MOST_ATTEMPTS = 14
@@ -19,25 +20,39 @@ _MOST_COLUMNS = 250  # of an assignment
 _HASHES = 8
 
 
-def part_maps(a: Centred, b: Centred) -> Iterator[Map]:
-    """Forms with equally many columns.  Kinds of columns whose counts differ become one kind, kinds of rows whose counts
-    differ are left out; where one kind of row has one too many, each of its rows is left out in turn."""
-    if a.form.n != b.form.n or not len(a.rows) or not len(b.rows):
+def part_maps(f: Form, g: Form, needed: np.ndarray) -> Iterator[Map]:
+    """Forms with equally many columns, as they are and centred.  needed (n,): columns of f that a trusted map has to tell
+    apart by the parts that agree, without choice."""
+    if f.n != g.n:
         return
-    literals, other = _blurred(*literal_classes(a.form, b.form))
+    for a, b in ((_as_it_is(f), _as_it_is(g)), (centred(f), centred(g))):
+        yield from _part_maps(a, b, needed)
+
+
+def _as_it_is(form: Form) -> Centred:
+    return Centred(form, np.zeros(form.n), np.ones(form.n), one_sided(form))
+
+
+def _part_maps(a: Centred, b: Centred, needed: np.ndarray) -> Iterator[Map]:
+    """Marks of columns (cost, bounds, integrality) that differ as a whole are not looked at; other kinds of columns whose
+    counts differ become one kind; kinds of rows whose counts differ are left out, and where one kind of row has one too
+    many, each of its rows is left out in turn."""
+    if not len(a.rows) or not len(b.rows):
+        return
+    literals, other = _blurred(*literal_classes(a.form, b.form, common=True))
     left, right = _row_kinds(a, b, literals, other)
     mine, theirs = Counter(left), Counter(right)
     odd = {kind for kind in mine.keys() | theirs.keys() if mine[kind] != theirs[kind]}
     q = classes(a.rows.q, b.rows.q)
 
     def attempt(kept: list[int], kept_other: list[int]) -> Map | None:
-        if not kept or len(kept) != len(kept_other):
+        if len(kept) != len(kept_other):
             return None
         graph = Graph.build(a.rows.P[kept], b.rows.P[kept_other], literals, other, q[0][kept], q[1][kept_other])
         found = None if graph is None else next(graph.search(tries=60), None)
         if found is None or graph is None:
             return None
-        return replace(of_isomorphism(found, a, b, "parts"), trusted=graph.unique)
+        return replace(of_isomorphism(found, a, b, "parts"), trusted=bool(graph.told[needed].all()))
 
     same = [i for i, kind in enumerate(left) if kind not in odd]
     same_other = [i for i, kind in enumerate(right) if kind not in odd]

@@ -13,8 +13,9 @@ from orpipe import exact_lp
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem, Violation
 from orpipe.solve import Outcome
+from orpipe.verify.equivalence.changes import Bound, with_bounds
 from orpipe.verify.equivalence.pairing import Map
-from orpipe.verify.equivalence.region import Bound, Point, Region, with_bounds
+from orpipe.verify.equivalence.region import Point, Region
 
 SIGNIFICANT = 1e-9  # a violation, relative to the terms of its row
 Side = Literal["a", "b"]
