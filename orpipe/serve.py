@@ -39,8 +39,9 @@ from orpipe.verify.answers import Answer
 from orpipe.verify.isolation import available_layers
 from orpipe.verify.items import answer
 from orpipe.verify.judge import FULL, Judge, VerdictRow
+from orpipe.verify.sandbox import Job, Pool, Run
 
-__all__ = ["Bounds", "Client", "Service", "is_loopback", "read_token"]
+__all__ = ["Bounds", "Client", "LastPool", "Service", "is_loopback", "read_token"]
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +121,23 @@ def _read(body: bytes, most: int) -> _Asked:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class LastPool(Pool):
+    """A pool that starts nothing more once it is closed: the judge runs again what was interrupted, and that must end."""
+
+    ended = False
+
+    def submit(self, job: Job) -> Future[Run]:
+        if not self.ended:
+            return super().submit(job)
+        done: Future[Run] = Future()
+        done.set_result(Run("sandbox", "cannot be run here: the service has ended"))
+        return done
+
+    def close(self) -> None:
+        self.ended = True
+        super().close()
 
 
 class Service:

@@ -219,10 +219,10 @@ from ortools.linear_solver.python import model_builder
 m = model_builder.Model(); x = m.new_num_var(0, 9, "x"); b = m.new_bool_var("b")
 m.add(x <= 8); m.add_enforced(x <= 2, b, True); m.maximize(x); model_builder.Solver("scip").solve(m)
 """,
-    "'pick' is not linear": """
+    "inverse constraint 'pick' is not linear": """
 from ortools.sat.python import cp_model
 m = cp_model.CpModel(); x = [m.new_int_var(0, 3, f"x{i}") for i in range(3)]
-m.add_all_different(x).with_name("pick"); m.maximize(sum(x)); cp_model.CpSolver().solve(m)
+m.add_inverse(x, x[::-1]).with_name("pick"); m.maximize(sum(x)); cp_model.CpSolver().solve(m)
 """,
     "indicator constraints": """
 from ortools.math_opt.python import mathopt
@@ -335,7 +335,7 @@ s.Minimize(sum(V[k] * x[k] for k in range(4))); s.Add(sum(V[3 - k] * x[k] for k 
 
 def test_libraries_are_found_by_their_imports() -> None:
     assert set(discover()) == {"pyomo", "pulp", "highspy", "ortools.pywraplp", "ortools.model_builder", "ortools.mathopt",
-                               "ortools.cp_sat"}
+                               "ortools.cp_sat", "gurobipy", "coptpy", "cvxpy", "scipy", "docplex", "mip"}
     assert announced("import numpy as np\nfrom pyomo.environ import *\nimport pulp") == "pyomo"
     assert announced("# import pulp\nx = 'import highspy'\n") == ""
 

@@ -27,7 +27,7 @@ RUNNERS = {"subprocess", "runpy", "pty", "code", "codeop", "pickle", "marshal", 
 RUNNER_NAMES = {"exec", "eval", "compile", "__import__"}
 RUNNER_OS = re.compile(r"system|popen|fork|forkpty|exec[lv]\w*|spawn\w*|posix_spawnp?")
 MAY_RUN = {
-    "orpipe/verify/sandbox.py": "starts the warm parents, our own module in a fresh interpreter",
+    "orpipe/verify/pump.py": "starts the warm parents, our own module in a fresh interpreter",
     "orpipe/verify/zygote.py": "the warm parent: forks a child for each program",
     "orpipe/verify/child.py": "the confined child: runs the program",
     "orpipe/verify/isolation.py": "the walls: forks into namespaces, tries each layer in a fresh interpreter",

@@ -29,11 +29,14 @@ def serve(
     SIGTERM or Ctrl-C finishes what it holds and takes nothing new; a second one ends at once. The traffic is not encrypted."""
     import asyncio
 
-    from orpipe.serve import Bounds, Service, read_token
+    from orpipe.serve import Bounds, LastPool, Service, read_token
     from orpipe.verify.judge import Judge
 
     token = read_token(token_file) if token_file is not None else ""
-    with Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation) as judge:
+    with (
+        LastPool(workers) as pool,
+        Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation, pool=pool) as judge,
+    ):
         service = Service(judge, token=token, bounds=Bounds(queue=queue, grace=timeout + 10.0))
 
         def ready(url: str) -> None:

@@ -50,9 +50,11 @@ def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
     np.add.at(activity, form.row_of, form.num.astype(float) * x[form.column_of])
     replay, floor = form.replay, len(form.replay.rows)
     tried: list[tuple[float, int, list]] = []
+    alike: list[list] = []
+    done: set[int] = set()
     kept_state = (replay.side_den, list(replay.low), list(replay.high))
-    recipes = [_recipe(form, x, activity, weights) for _, weights in hot.tableau(wanted)]
-    for recipe in [*recipes, *_single_rows(form, x, activity)]:
+    recipes = [(_recipe(form, x, activity, weights), False) for _, weights in hot.tableau(wanted)]
+    for recipe, forced in [*recipes, *_single_rows(form, x, activity)]:
         if recipe is None:
             continue
         try:
@@ -65,7 +67,11 @@ def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
         norm = math.sqrt(sum(v * v for v in a.tolist()))
         good = norm > 0 and gap / norm > 1e-3 and max(abs(v) for v in a.tolist()) < _LARGEST and abs(low) < _LARGEST**2
         tried.append((-gap / norm if good else 0.0, len(tried), recipe))
+        if forced and norm > 0 and recipe[3][0][0] not in done:
+            alike.append(recipe)
+            done.add(recipe[3][0][0])
     best = [recipe for score, _, recipe in sorted(tried, key=lambda t: t[:2])[:_KEPT] if score < 0]
+    best += [recipe for recipe in alike if recipe not in best]
     del replay.rows[floor:], replay.units[floor:]
     replay.side_den, replay.low, replay.high = kept_state
     for recipe in best:
@@ -90,9 +96,10 @@ def _recipe(form: Form, x: np.ndarray, activity: np.ndarray, weights: np.ndarray
     return ["cut", _SCALE, den, [[i, f.numerator * (den // f.denominator)] for i, f in sorted(y.items())], up, rows_up]
 
 
-def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[list | None]:
+def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[tuple[list, bool]]:
     """Recipes of one tight row each, divided by one of its coefficients or a little more than a part of its side (covers
-    of knapsack rows); only those that floats show to be violated."""
+    of knapsack rows); only those that floats show to be violated, and the same for rows with the same numbers (True):
+    the LP would only move to the next bin."""
     box, found = form.box, []
     starts = np.concatenate([[0], np.cumsum(np.bincount(form.row_of, minlength=form.m))])
     equalities = set(np.flatnonzero(form.has_low & form.has_high & (form.row_low == form.row_high).astype(bool)).tolist())
@@ -130,9 +137,17 @@ def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[list |
                 best = gap, step
         if best is not None:
             y = Fraction(-sign, best[1]) * form.factor[i] / form.factor_den
-            found.append((best[0], ["cut", _SCALE, y.denominator, [[i, y.numerator]], columns[up].tolist(), [i] if at_high else []]))
+            found.append((best[0], i, up, ["cut", _SCALE, y.denominator, [[i, y.numerator]], columns[up].tolist(), [i] if at_high else []]))
     found.sort(key=lambda t: -t[0])
-    return [recipe for _, recipe in found[:_KEPT]]
+    out = [(recipe, False) for *_, recipe in found[:_KEPT]]
+    for _, i, up, (_, scale, den, [[_, num]], _, high) in found[:1]:
+        numbers = form.num[starts[i]:starts[i + 1]].tolist()
+        for k in range(form.problem.n_rows):
+            columns = form.column_of[starts[k]:starts[k + 1]]
+            if k != i and (form.row_low[k], form.row_high[k]) == (form.row_low[i], form.row_high[i]) \
+                    and form.num[starts[k]:starts[k + 1]].tolist() == numbers and np.isfinite(box.upper[columns[up]]).all():
+                out.append((["cut", scale, den, [[k, num]], columns[up].tolist(), [k] if high else []], True))
+    return out
 
 
 def _nearer_high(has_low: bool, has_high: bool, low: float, high: float, value: float) -> bool:

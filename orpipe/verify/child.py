@@ -3,57 +3,79 @@
 It is forked before its program is there.  The program, its files and its pipes come by descriptor straight from the
 pool, so that the warm parent, whose memory every later child inherits, never holds them.  Descriptor 3 is the run's own
 pipe for results (frames.py).
+
+Half of the time that a small program takes goes into copying pages that are touched for the first time after a fork.  So
+what can be done before it is done there (`prepare`), and what is left goes by C functions.
 """
 
 from __future__ import annotations
 
+import _signal
+import _socket
 import atexit
 import contextlib
-import ctypes
 import gc
 import json
 import linecache
+import marshal
 import os
-import signal
-import socket
+import struct
 import sys
 import tempfile
 import threading
 import traceback
 import types
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 from orpipe.verify import capture, isolation, root
 from orpipe.verify.frames import record
 from orpipe.verify.kernel import libc
+from orpipe.verify.outcome import Limits
 
 PROGRAM = "program.py"
 # pandas takes pyarrow along where it is found; no program needs it, and its thread and size would weigh on every fork.
 HIDDEN = ("pyarrow",)
+FDS = struct.Struct("4i")  # program and files, stdout, stderr, results
 _TEXT_LIMIT = 20_000
 _CLOSE_RANGE = 436
+_WIRE, _RULES = 3, 4
 
 
-@dataclass
+def prepare(work: str, read: tuple[str, ...]) -> types.ModuleType:
+    """Clear this interpreter for programs that are run in children of it; the module that a program is to be.
+
+    Afterwards this process can import nothing of ours.
+    """
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    os.environ.clear()
+    os.environ.update(kept, HOME=work, TMPDIR=work, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    tempfile.tempdir = None  # found anew, from TMPDIR
+    sys.argv = [PROGRAM]
+    sys.path[:] = [work, *(p for p in sys.path if any(p == r or p.startswith(r + "/") for r in read))]
+    for name in HIDDEN:
+        if sys.modules.get(name, 0) is None:
+            del sys.modules[name]
+    atexit._clear()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__file__=os.path.join(work, PROGRAM), __builtins__=__builtins__)
+    return main
+
+
 class Child:
     """One run, in the process that fork() made for it.
 
-    work: its folder; read: what it may read; disk: bytes of the folder that is mounted at once; vm_size: address space of
-    the parent; rules: landlock rule set or -1; number: tells runs apart.
+    cell: how it is confined; main: its module; work: its folder; number: tells runs apart; namespaces: descriptors of
+    those it joins, None for new ones.
     """
 
-    layers: frozenset[str]
-    work: str
-    read: tuple[str, ...]
-    disk: int
-    vm_size: int
-    rules: int
-    number: int
+    def __init__(self, cell: isolation.Cell, main: types.ModuleType, work: str, number: int,
+                 namespaces: tuple[int, ...] | None) -> None:
+        self.cell, self.main, self.work, self.number, self.namespaces = cell, main, work, number, namespaces
 
-    def live(self, wire: socket.socket) -> NoReturn:
-        """wire: where the job comes from, a message with four descriptors: program and files, stdout, stderr, results."""
+    def live(self, wire: int) -> NoReturn:
+        """wire: a socket where the job comes from, one message with four descriptors."""
         code = 70
         try:
             code = self._live(wire)
@@ -63,87 +85,70 @@ class Child:
         finally:
             os._exit(code)
 
-    def _live(self, wire: socket.socket) -> int:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    def _live(self, wire: int) -> int:
+        _signal.set_wakeup_fd(-1)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
         os.setsid()
-        self._keep(wire.detach())
-        error = ""
+        cell, error = self.cell, ""
         try:
-            isolation.enter(self.layers, self.disk)
+            cell.enter(self.namespaces)
         except BaseException as failure:
             error = f"{type(failure).__name__}: {failure}"
-        with socket.socket(fileno=3) as mine:
-            message, fds, _, _ = socket.recv_fds(mine, 1 << 16, 4)
-        if len(fds) != 4:
+        rules = self._keep(wire)
+        waiting = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, _WIRE)
+        message, extra, _, _ = waiting.recvmsg(1 << 16, _socket.CMSG_SPACE(FDS.size))
+        waiting.detach()
+        if not extra:
             return 0  # no program is to come
-        job, *pipes = fds
-        for target, fd in zip((1, 2, 3), pipes, strict=True):
-            os.dup2(fd, target)
+        job, out, err, results = FDS.unpack(extra[0][2])
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.dup2(results, _WIRE)
         try:
             if error:
                 raise OSError(error)
-            limits = json.loads(message)["limits"]
-            given = json.loads(_content(job))
-            _close_from(5)
-            self._streams()
-            box = isolation.Box(
-                self.work, self.read, max(limits["memory"], self.vm_size + limits["memory"] // 2),
-                int(limits["seconds"]) + 2, limits["file_size"], limits["disk"],
-                isolation.THREADS if "threads" in self.layers else 0, self.number, self.rules, "mount" in self.layers,
-            )
-            if "mount" in self.layers and box.disk != self.disk:
-                root.mount_work(box.disk, again=True)
+            limits = Limits(*marshal.loads(message)[1:])
+            program, files = marshal.loads(_content(job))
+            _close_from(_RULES + 1)
+            if cell.mounted and limits.disk != cell.disk:
+                root.mount_work(limits.disk, again=True)
             os.chdir(self.work)
-            for name, text in {**given["files"], PROGRAM: given["program"]}.items():
-                _write(Path(self.work, name), text)
-            self._clean_interpreter()
-            isolation.lock(self.layers, box)
+            for name in files:
+                _write(name, files[name])
+            _write(PROGRAM, program)
+            if not cell.mounted:
+                self._elsewhere()
+            cell.lock(self.work, self.number, rules, limits.seconds, limits.memory, limits.file_size)
         except BaseException as failure:
             _send(b"X", f"confinement failed ({type(failure).__name__}: {failure})".encode(errors="replace"))
             return 70
+        gc.enable()
         capture.RECORDER.sink = _send
         _send(b"S", b"")
-        self._program(given["program"])
+        self._program(program)
         _send(b"D", b"")
         return 0
 
-    def _keep(self, wire: int) -> None:
-        """Leave 0 (nothing to read), 1, 2, the wire as 3 and the rules as 4."""
+    def _keep(self, wire: int) -> int:
+        """Leave 0 (nothing to read), 1, 2, the wire and the rules; the rules' new place, or -1."""
+        rules = self.cell.rules
         high = 64
         os.dup2(wire, high)
-        if self.rules >= 0:
-            os.dup2(self.rules, 4)
-            self.rules = 4
-        os.dup2(high, 3)
-        _close_from(5 if self.rules >= 0 else 4)
+        if rules >= 0:
+            os.dup2(rules, _RULES)
+        os.dup2(high, _WIRE)
+        _close_from(_RULES + 1 if rules >= 0 else _RULES)
+        return _RULES if rules >= 0 else -1
 
-    def _streams(self) -> None:
-        for name, fd, mode, buffering in (("stdin", 0, "r", -1), ("stdout", 1, "w", -1), ("stderr", 2, "w", 1)):
-            stream = open(fd, mode, buffering, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)
-
-    def _clean_interpreter(self) -> None:
-        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-        os.environ.clear()
-        work = self.work
-        os.environ.update(kept, HOME=work, TMPDIR=work, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-        tempfile.tempdir = None  # found anew, from TMPDIR
-        sys.argv = [PROGRAM]
-        sys.path[:] = [work, *(p for p in sys.path if any(p == r or p.startswith(r + "/") for r in self.read))]
-        for name in HIDDEN:
-            if sys.modules.get(name, 0) is None:
-                del sys.modules[name]
-        atexit._clear()
-        gc.enable()
+    def _elsewhere(self) -> None:
+        """The work folder is not where `prepare` was told it would be."""
+        os.environ["HOME"] = os.environ["TMPDIR"] = sys.path[0] = self.work
+        self.main.__dict__["__file__"] = os.path.join(self.work, PROGRAM)
 
     def _program(self, text: str) -> None:
         """Run the text as __main__ and report its exception, if any."""
-        main = types.ModuleType("__main__")
-        main.__dict__.update(__file__=os.path.join(self.work, PROGRAM), __builtins__=__builtins__)
-        sys.modules["__main__"] = main
-        linecache.cache[PROGRAM] = (len(text), None, text.splitlines(keepends=True), PROGRAM)
+        main = sys.modules["__main__"] = self.main
+        linecache.cache[PROGRAM] = (len(text), None, text.splitlines(True), PROGRAM)
         try:
             exec(compile(text, PROGRAM, "exec"), main.__dict__)
             for thread in threading.enumerate():
@@ -158,33 +163,36 @@ class Child:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
-        libc.fflush(ctypes.c_void_p())
+        libc.fflush(None)
 
 
 def _close_from(fd: int) -> None:
-    if libc.syscall(_CLOSE_RANGE, ctypes.c_uint(fd), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0)) < 0:
+    if libc.syscall(_CLOSE_RANGE, fd, -1, 0) < 0:
         os.closerange(fd, 4096)
 
 
 def _content(fd: int) -> bytes:
-    size, parts, at = os.fstat(fd).st_size, [], 0
-    while at < size:
-        parts.append(os.pread(fd, size - at, at))
-        at += len(parts[-1])
-    return b"".join(parts)
+    size = os.fstat(fd).st_size
+    found = os.pread(fd, size, 0)
+    while len(found) < size:
+        found += os.pread(fd, size - len(found), len(found))
+    return found
 
 
-def _write(path: Path, text: str) -> None:
-    if path.parent != Path("."):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        file.write(text)
+def _write(name: str, text: str) -> None:
+    if "/" in name:
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+    data = memoryview(text.encode("utf-8", "surrogatepass"))
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    while data:
+        data = data[os.write(fd, data):]
+    os.close(fd)
 
 
 def _send(kind: bytes, payload: bytes) -> None:
     view = memoryview(record(kind, payload))
     while view:
-        view = view[os.write(3, view):]
+        view = view[os.write(_WIRE, view):]
 
 
 def _report(error: BaseException) -> None:

@@ -26,7 +26,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -36,10 +36,15 @@ from orpipe.verify.kernel import check, libc, prctl, setns, unshare
 
 _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _NAMESPACES = {"network": _NEWNET, "ipc": _NEWIPC, "mount": root.NEWNS}
+_JOINED = {"network": _NEWNET, "ipc": _NEWIPC}  # may be used again
+_NAMES = {"network": "net", "ipc": "ipc"}  # as the kernel calls them
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 1, 4, 24, 38, 47
 _SIGKILL = 9
 _LL_CREATE, _LL_ADD, _LL_RESTRICT = 444, 445, 446  # the same on every architecture
 _CAPSET = {"x86_64": 126, "aarch64": 91}
+_MACHINE = os.uname().machine
+_CAP_HEADER = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
+_NO_CAPS = ctypes.create_string_buffer(24)
 _READ_FILE, _READ_DIR, _WRITE_FILE, _TRUNCATE = 1 << 2, 1 << 3, 1 << 1, 1 << 14
 _FILE_ONLY = 1 | _WRITE_FILE | _READ_FILE | _TRUNCATE | 1 << 15
 THREADS = 64  # of a run; libraries with one worker start a few
@@ -52,24 +57,6 @@ WHAT = {
 }
 FULL = frozenset(WHAT) - {"user"}  # a user namespace only stands in for root's powers
 NOT_NEEDED = "not needed: this process may make namespaces"
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """One run's confinement.  Sizes in bytes, cpu in seconds; number: tells runs apart; rules: a prepared landlock rule
-    set, or -1; marks: whether modes, owners and times of files may be changed.
-    """
-
-    work: str
-    read: tuple[str, ...]
-    memory: int
-    cpu: int
-    file_size: int
-    disk: int
-    threads: int = 0  # 0: not limited
-    number: int = 0
-    rules: int = -1
-    marks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +121,25 @@ def plan(base: str, read: tuple[str, ...]) -> dict[str, str]:
 
     base: an empty folder.
     """
-    box = Box(base, read, 4 << 30, 60, 1 << 20, 1 << 20)
     found = {name: _attempt(functools.partial(unshare, flag)) for name, flag in _NAMESPACES.items()}
-    found["mount"] = _attempt(functools.partial(_try_mount, base, read))
-    found["threads"] = _attempt(functools.partial(_try_threads, box))
-    return found | {name: _attempt(functools.partial(step, box)) for name, step in _LOCKS.items()}
+    return found | {
+        "mount": _attempt(functools.partial(_try_mount, base, read)), "threads": _attempt(_try_threads),
+        "limits": _attempt(lambda: _limits(4 << 30, 60, 1 << 20, 0)), "capabilities": _attempt(_drop_capabilities),
+        "landlock": _attempt(lambda: _restrict(landlock_rules(read, base))), "seccomp": _attempt(seccomp.install),
+    }
 
 
 def _try_mount(base: str, read: tuple[str, ...]) -> None:
     root.build(read, base)
-    enter({"mount"}, 1 << 20)
+    unshare(root.NEWNS)
+    root.mount_work(1 << 20)
     Path(root.WORK, "x").write_text("x")
 
 
-def _try_threads(box: Box) -> None:
-    set_user(box.number)
+def _try_threads() -> None:
+    set_user(0)
     resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
-    _capabilities(box)
+    _drop_capabilities()
     try:
         threading.Thread(target=int).start()
     except RuntimeError:
@@ -211,14 +200,71 @@ def fork_into_pid_namespace(own: int) -> int:
 # --------------------------------------------------------------------------------------------------- the forked child
 
 
-def enter(names: Iterable[str], disk: int) -> None:
-    """Join new namespaces; with "mount", after root.build, mount an empty work folder of so many bytes."""
-    chosen = set(names)
-    flags = functools.reduce(int.__or__, (flag for name, flag in _NAMESPACES.items() if name in chosen), 0)
-    if flags:
-        unshare(flags)
-    if "mount" in chosen:
-        root.mount_work(disk)
+@dataclass
+class Cell:
+    """How one warm parent's children are confined: made before they are forked, used after.
+
+    disk: bytes of the work folder that is mounted before the program is known; vm_size: bytes of address space the parent
+    has; rules: a landlock rule set, or -1 where it must be made for each run.
+    """
+
+    layers: frozenset[str]
+    read: tuple[str, ...]
+    disk: int
+    vm_size: int = 0
+    rules: int = -1
+
+    def __post_init__(self) -> None:
+        self.mounted = "mount" in self.layers
+        self._new = functools.reduce(int.__or__, (flag for name, flag in _NAMESPACES.items() if name in self.layers), 0)
+        self._joined = functools.reduce(int.__or__, (flag for name, flag in _JOINED.items() if name in self.layers), 0)
+
+    def namespaces(self, count: int) -> list[tuple[int, ...]]:
+        """So many sets of descriptors of network and ipc namespaces, each for one run at a time.
+
+        They are used again, which saves a tenth of a small run: where seccomp forbids sockets and queues nothing can stay in
+        them.  Elsewhere there are none, and each run makes its own.  Afterwards this process is in new ones itself.
+        """
+        if not self._joined or "seccomp" not in self.layers:
+            return []
+        found = []
+        for _ in range(count):
+            unshare(self._joined)
+            names = [_NAMES[name] for name in _JOINED if name in self.layers]
+            found.append(tuple(os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names))
+        unshare(self._joined)
+        return found
+
+    def enter(self, namespaces: tuple[int, ...] | None) -> None:
+        """Join these namespaces, or new ones; with "mount", after root.build, mount an empty work folder."""
+        flags = self._new
+        if namespaces is not None:
+            for fd in namespaces:
+                setns(fd, 0)
+            flags &= ~self._joined
+        if flags:
+            unshare(flags)
+        if self.mounted:
+            root.mount_work(self.disk)
+
+    def lock(self, work: str, number: int, rules: int, seconds: float, memory: int, file_size: int) -> None:
+        """Give up limits, capabilities, files and system calls, in this order, for good.  Sizes in bytes."""
+        layers = self.layers
+        if "threads" in layers:
+            set_user(number)
+        prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        prctl(_PR_SET_DUMPABLE, 0)
+        prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        if "limits" in layers:
+            _limits(max(memory, self.vm_size + memory // 2), int(seconds) + 2, file_size,
+                    THREADS if "threads" in layers else 0)
+        if "capabilities" in layers:
+            _drop_capabilities()
+        if "landlock" in layers:
+            # What is mounted below root.PLACE later is below it for landlock too: one set serves all runs.
+            _restrict(rules if rules >= 0 else landlock_rules(self.read, work))
+        if "seccomp" in layers:
+            seccomp.install(self.mounted)
 
 
 def set_user(number: int) -> None:
@@ -237,27 +283,15 @@ def set_user(number: int) -> None:
     unshare(_NEWUSER)
 
 
-def lock(names: Iterable[str], box: Box) -> None:
-    """Give up limits, capabilities, files and system calls, in this order, for good."""
-    chosen = set(names)
-    if "threads" in chosen:
-        set_user(box.number)
-    prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-    prctl(_PR_SET_DUMPABLE, 0)
-    prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    for name, step in _LOCKS.items():
-        if name in chosen:
-            step(box)
-
-
-def _limits(box: Box) -> None:
-    wanted = {
-        resource.RLIMIT_AS: box.memory, resource.RLIMIT_CPU: box.cpu, resource.RLIMIT_FSIZE: box.file_size,
-        resource.RLIMIT_NOFILE: 128, resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 0, resource.RLIMIT_MSGQUEUE: 0,
-    }
-    if box.threads:
-        wanted[resource.RLIMIT_NPROC] = box.threads
-    for kind, value in wanted.items():
+def _limits(memory: int, cpu: int, file_size: int, threads: int) -> None:
+    """0 threads: not limited."""
+    for kind, value in (
+        (resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_FSIZE, file_size),
+        (resource.RLIMIT_NOFILE, 128), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0), (resource.RLIMIT_NPROC, threads),
+    ):
+        if kind == resource.RLIMIT_NPROC and not threads:
+            continue
         hard = resource.getrlimit(kind)[1]
         limit = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (limit, limit))
@@ -271,12 +305,10 @@ def drop_bounds() -> None:
     libc.prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0)
 
 
-def _capabilities(_: Box) -> None:
-    machine = os.uname().machine
-    if machine not in _CAPSET:
-        raise OSError(f"no capset number for {machine}")
-    header = ctypes.create_string_buffer(struct.pack("Ii", 0x20080522, 0))
-    check(libc.syscall(_CAPSET[machine], header, ctypes.create_string_buffer(24)), "capset")
+def _drop_capabilities() -> None:
+    if _MACHINE not in _CAPSET:
+        raise OSError(f"no capset number for {_MACHINE}")
+    check(libc.syscall(_CAPSET[_MACHINE], _CAP_HEADER, _NO_CAPS), "capset")
 
 
 def landlock_rules(read: Iterable[str], work: str) -> int:
@@ -303,21 +335,10 @@ def landlock_rules(read: Iterable[str], work: str) -> int:
     return ruleset
 
 
-def _landlock(box: Box) -> None:
-    # What is mounted below root.PLACE later is below it for landlock too: one set serves all runs.
-    ruleset = box.rules if box.rules >= 0 else landlock_rules(box.read, box.work)
+def _restrict(rules: int) -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    check(libc.syscall(_LL_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0)), "landlock")
-    os.close(ruleset)
-
-
-def _seccomp(box: Box) -> None:
-    seccomp.install(box.marks)
-
-
-_LOCKS: Mapping[str, Callable[[Box], None]] = {
-    "limits": _limits, "capabilities": _capabilities, "landlock": _landlock, "seccomp": _seccomp,
-}
+    check(libc.syscall(_LL_RESTRICT, rules, 0), "landlock")
+    os.close(rules)
 
 
 # --------------------------------------------------------------------------------------------------------- for doctor

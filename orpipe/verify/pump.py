@@ -6,7 +6,7 @@ It trusts nothing of the latter: they are read through Channel, and what they ma
 from __future__ import annotations
 
 import contextlib
-import json
+import marshal
 import os
 import selectors
 import signal
@@ -18,7 +18,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class _Task:
 class _Parent:
     """A warm parent as its owner sees it."""
 
-    def __init__(self, library: str, without: tuple[str, ...], disk: int) -> None:
+    def __init__(self, library: str, without: tuple[str, ...], disk: int, workers: int) -> None:
         self.library = library
         self.base = tempfile.mkdtemp(prefix="orpipe-sandbox-")
         self.tasks: dict[int, _Task] = {}
@@ -63,7 +63,7 @@ class _Parent:
         self.socket.settimeout(_START_SECONDS)  # a parent that does not read counts as lost
         root = str(Path(__file__).resolve().parents[2])
         path = [root, *(p for p in sys.path if p and os.path.isabs(p) and p != root)]
-        arguments = (theirs.fileno(), self.base, library, without, disk)
+        arguments = (theirs.fileno(), self.base, library, without, disk, workers)
         code = f"import sys; sys.path[:] = {path!r}; from orpipe.verify.zygote import main; main(*{arguments!r})"
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1",
@@ -92,14 +92,14 @@ class _Parent:
         theirs = [job]
         try:
             with open(job, "wb", closefd=False) as file:
-                file.write(json.dumps({"program": task.job.program, "files": dict(task.job.files)}).encode())
+                marshal.dump((task.job.program, dict(task.job.files)), file)
             for name in ("stdout", "stderr", "results"):
                 read_end, write_end = os.pipe2(os.O_CLOEXEC)
                 task.pipes[read_end] = name
                 theirs.append(write_end)
                 os.set_blocking(read_end, False)
             task.sent = time.monotonic()
-            message = json.dumps({"id": task.number, "limits": asdict(task.limits)}).encode()
+            message = marshal.dumps((task.number, *astuple(task.limits)))
             socket.send_fds(self.socket, [message], theirs)
         finally:
             for fd in theirs:
@@ -107,7 +107,7 @@ class _Parent:
 
     def kill(self, number: int, why: str) -> None:
         with contextlib.suppress(OSError):  # lost: noticed when it is read from
-            self.socket.send(json.dumps({"kill": number, "why": why}).encode())
+            self.socket.send(marshal.dumps((number, why)))
 
     def end(self) -> str:
         """Stop it and clear up; the last line of its log."""
@@ -209,7 +209,7 @@ class Pump:
             parent = self._parents.get(task.library)
             try:
                 if parent is None:
-                    parent = self._parents[task.library] = _Parent(task.library, self.without, self.disk)
+                    parent = self._parents[task.library] = _Parent(task.library, self.without, self.disk, self.workers)
                     self._selector.register(parent.socket, selectors.EVENT_READ, parent)
                 parent.hand(task)
             except OSError as error:
@@ -281,7 +281,7 @@ class Pump:
         if not raw:
             self._lose(parent, "ended")
             return
-        message: dict[str, Any] = json.loads(raw)
+        message: dict[str, Any] = marshal.loads(raw)
         if message.get("ready"):
             parent.ready_at = time.monotonic()
             parent.layers, parent.missing = tuple(message["layers"]), "; ".join(message["missing"])

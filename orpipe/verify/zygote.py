@@ -1,8 +1,8 @@
 """The warm parent: an interpreter that has imported one library and forks a confined child for each program.
 
-Started by sandbox.Pool in a fresh interpreter; speaks JSON messages over one packet socket:
+Started by sandbox.Pool in a fresh interpreter; speaks marshalled messages over one packet socket:
 
-    Pool -> zygote    {"id", "limits"} with four descriptors, handed on to a child; {"kill", "why"}
+    Pool -> zygote    (id, *limits) with four descriptors, handed on to a child; (id, why) to kill a run
     zygote -> Pool    {"ready", "layers", "missing"} once, then for each job {"id", "fault"} if it could not be started, else
                       {"id", "end", "status", "seconds", "cpu"}
 
@@ -12,26 +12,27 @@ rehearsal, with one thread: a solver's threads do not survive a fork.  It never 
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import ctypes
 import gc
 import importlib
 import importlib.util
-import json
+import marshal
 import os
-import selectors
+import select
 import signal
-import socket
 import sys
 import sysconfig
 import time
 import traceback
+import types
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from orpipe.verify import capture, isolation, root, seccomp
-from orpipe.verify.child import HIDDEN, Child
+from orpipe.verify.child import FDS, HIDDEN, Child, prepare
 from orpipe.verify.clearing import remove_tree
 from orpipe.verify.frames import Frames, pack  # noqa: F401  pack and Frames are looked for here too
 from orpipe.verify.kernel import libc
@@ -42,8 +43,9 @@ class _Run:
     """One child: `wire` leads to it as long as it waits for its program."""
 
     pid: int
-    wire: socket.socket
+    wire: _socket.socket
     work: str
+    namespaces: tuple[int, ...] | None
     id: int = -1
     started: float = 0.0
     seconds: float = 0.0
@@ -51,33 +53,37 @@ class _Run:
 
 
 class Zygote:
-    def __init__(self, control: socket.socket, base: str, layers: frozenset[str], read: tuple[str, ...], disk: int) -> None:
-        self.control, self.base, self.layers, self.read, self.disk = control, base, layers, read, disk
-        self.selector = selectors.DefaultSelector()
+    def __init__(self, control: _socket.socket, base: str, cell: isolation.Cell) -> None:
+        self.control, self.base, self.cell = control, base, cell
+        self.poll = select.epoll()
         self.runs: dict[int, _Run] = {}
         self.spare: _Run | None = None
         self.number = 0
-        self.vm_size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        self.pid_namespace = isolation.open_pid_namespace() if "pid" in layers else -1
-        self.rules = -1
-        wake_read, self.wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.pid_namespace = isolation.open_pid_namespace() if "pid" in cell.layers else -1
+        self.namespaces: list[tuple[int, ...]] = []
+        self.main = types.ModuleType("__main__")
+        self.woken, self.wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
-        self.selector.register(wake_read, selectors.EVENT_READ, "wake")
-        self.selector.register(control, selectors.EVENT_READ, "control")
+        self.poll.register(self.woken, select.EPOLLIN)
+        self.poll.register(control.fileno(), select.EPOLLIN)
 
-    def confine(self) -> None:
+    def confine(self, workers: int) -> None:
         """What children need of this process, and as much confinement as it bears itself.  No import works afterwards."""
-        if "mount" in self.layers:
-            root.build(self.read, self.base)
-            if "landlock" in self.layers:
-                self.rules = isolation.landlock_rules(self.read, root.PLACE)
-        if "seccomp" in self.layers:
-            seccomp.prepare("mount" in self.layers)
+        cell = self.cell
+        cell.vm_size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        self.namespaces = cell.namespaces(min(workers, 30) + 2)
+        if cell.mounted:
+            root.build(cell.read, self.base)
+            if "landlock" in cell.layers:
+                cell.rules = isolation.landlock_rules(cell.read, root.PLACE)
+        if "seccomp" in cell.layers:
+            seccomp.prepare(cell.mounted)
         isolation.drop_bounds()
+        self.main = prepare(root.WORK, cell.read)
 
     def say(self, **message: Any) -> None:
-        self.control.send(json.dumps(message).encode())
+        self.control.send(marshal.dumps(message))
 
     def serve(self) -> None:
         """Until the Pool closes the socket; then everything still running is killed."""
@@ -97,10 +103,10 @@ class Zygote:
                 self._fork()
         now = time.monotonic()
         deadlines = [run.started + run.seconds for run in self.runs.values() if not run.killed]
-        for key, _ in self.selector.select(max(0.0, min(deadlines) - now) if deadlines else None):
-            if key.data == "wake":
+        for fd, _ in self.poll.poll(max(0.0, min(deadlines) - now) if deadlines else -1):
+            if fd == self.woken:
                 with contextlib.suppress(BlockingIOError):
-                    os.read(key.fd, 4096)
+                    os.read(fd, 4096)
             elif not self._listen():
                 return False
         now = time.monotonic()
@@ -111,28 +117,29 @@ class Zygote:
         return True
 
     def _listen(self) -> bool:
-        raw, fds, _, _ = socket.recv_fds(self.control, 1 << 16, 8)
+        raw, extra, _, _ = self.control.recvmsg(1 << 16, _socket.CMSG_SPACE(FDS.size))
         if not raw:
             return False
+        fds = FDS.unpack(extra[0][2]) if extra else ()
         try:
-            message = json.loads(raw)
-            if "kill" in message:
-                for run in self.runs.values():
-                    if run.id == message["kill"] and not run.killed:
-                        self._kill(run, message["why"])
+            number, *rest = marshal.loads(raw)
+            if fds:
+                self._start(number, rest[0], raw, FDS.pack(*fds))
             else:
-                self._start(message, raw, fds)
+                for run in self.runs.values():
+                    if run.id == number and not run.killed:
+                        self._kill(run, rest[0])
         finally:
             for fd in fds:
                 os.close(fd)
         return True
 
-    def _start(self, message: dict[str, Any], raw: bytes, fds: list[int]) -> None:
+    def _start(self, number: int, seconds: float, raw: bytes, fds: bytes) -> None:
         why = "no child could be forked"
         for _ in range(3):
             try:
                 run = self.spare or self._fork()
-                socket.send_fds(run.wire, [raw], fds)
+                run.wire.sendmsg([raw], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)])
             except OSError as error:  # the kernel refuses, or the waiting child was ended from outside
                 why = f"no child could be forked ({error})"
                 if self.spare is not None:
@@ -140,32 +147,32 @@ class Zygote:
                     self.runs[self.spare.pid], self.spare = self.spare, None
                 continue
             run.wire.close()
-            run.id, run.started, run.seconds = message["id"], time.monotonic(), message["limits"]["seconds"]
+            run.id, run.started, run.seconds = number, time.monotonic(), seconds
             self.runs[run.pid], self.spare = run, None
             return
-        self.say(id=message["id"], fault=why)
+        self.say(id=number, fault=why)
 
     def _fork(self) -> _Run:
         self.number += 1
         work = root.WORK
-        if "mount" not in self.layers:
+        if not self.cell.mounted:
             work = os.path.join(self.base, str(self.number))
             os.mkdir(work, 0o700)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        namespaces = self.namespaces.pop() if self.namespaces else None
         gc.disable()
         try:
             pid = isolation.fork_into_pid_namespace(self.pid_namespace) if self.pid_namespace >= 0 else os.fork()
         except OSError:
             theirs.close()
             ours.close()
-            if work != root.WORK:
-                os.rmdir(work)
+            self._give_back(work, namespaces)
             raise
         if pid == 0:
             self.runs.clear()
-            Child(self.layers, work, self.read, self.disk, self.vm_size, self.rules, self.number).live(theirs)
+            Child(self.cell, self.main, work, self.number, namespaces).live(theirs.detach())
         theirs.close()
-        self.spare = _Run(pid, ours, work)
+        self.spare = _Run(pid, ours, work, namespaces)
         return self.spare
 
     def _kill(self, run: _Run, why: str) -> None:
@@ -189,18 +196,20 @@ class Zygote:
                 run = self.runs.pop(pid)
             else:
                 continue
-            if "pid" not in self.layers:
+            if self.pid_namespace < 0:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL)  # what it left behind
-            if run.work != root.WORK:
-                self._clear(run.work)
+            self._give_back(run.work, run.namespaces)
             if tell and run.id >= 0:
                 self.say(id=run.id, end=run.killed, status=status, seconds=time.monotonic() - run.started,
                          cpu=usage.ru_utime + usage.ru_stime)
 
-    def _clear(self, work: str) -> None:
-        """In a process of its own: a program may have left more than is removed in a moment."""
-        try:
+    def _give_back(self, work: str, namespaces: tuple[int, ...] | None) -> None:
+        if namespaces is not None:
+            self.namespaces.append(namespaces)
+        if work == root.WORK:
+            return
+        try:  # in a process of its own: a program may have left more than is removed in a moment
             pid = os.fork()
         except OSError:
             remove_tree(work)
@@ -250,12 +259,12 @@ def _warm(library: capture.Library | None) -> list[str]:
     return missing
 
 
-def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int) -> NoReturn:
+def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, workers: int) -> NoReturn:
     """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
-    `without` names layers to leave out, `disk` is the usual size of a work folder.
+    `without` names layers to leave out, `disk` is the usual size of a work folder, `workers` how many programs run at a time.
     """
     user, pid = isolation.become_root_inside(), isolation.become_first_process()
-    control = socket.socket(fileno=fd)
+    control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
     above = os.open(os.path.dirname(base), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     with capture.put_off("scipy", "scipy.sparse"):
         library = capture.discover().get(name)
@@ -267,8 +276,8 @@ def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int) -> 
     libc.fflush(ctypes.c_void_p())
     code = 0
     try:
-        zygote = Zygote(control, base, layers, read, disk)
-        zygote.confine()
+        zygote = Zygote(control, base, isolation.Cell(layers, read, disk))
+        zygote.confine(workers)
         gc.collect()
         gc.freeze()
         zygote.say(ready=True, layers=sorted(layers), missing=missing)

@@ -33,8 +33,15 @@ class Node:
     duals: np.ndarray | None = None
 
 
+def _scale(peak: np.ndarray) -> np.ndarray:
+    """1 for numbers up to a million or so, else a power of two that brings them to about a thousand."""
+    return np.where(peak > 2.0**24, 2.0 ** (np.floor(np.log2(np.maximum(peak, 1.0))) - 10), 1.0)
+
+
 class HotLP:
-    """The relaxation of `problem` (minimised, as it stands); no time limit, as HiGHS counts it over all runs."""
+    """The relaxation of `problem` (minimised, as it stands); no time limit, as HiGHS counts it over all runs.
+
+    Rows and costs of very long numbers are given to HiGHS divided by powers of two, as its tolerances are absolute."""
 
     def __init__(self, problem: Problem) -> None:
         h: Any = highspy.Highs()  # its stubs lack members
@@ -43,10 +50,15 @@ class HotLP:
             h.setOptionValue(option, value)
         A, whole = problem.matrix, np.int32
         none = np.zeros(0, whole)
+        row_of = np.repeat(np.arange(problem.n_rows), np.diff(A.indptr))
+        peak = np.zeros(problem.n_rows)
+        np.maximum.at(peak, row_of, np.abs(A.data))
+        self._row_scale, self._cost_scale = _scale(peak), float(_scale(np.abs(problem.cost).max(initial=0.0, keepdims=True))[0])
         self._columns = np.arange(problem.n_vars, dtype=whole)
         h.passModel(
-            problem.n_vars, problem.n_rows, A.nnz, 0, 2, 0, -1 if problem.maximize else 1, 0.0, problem.cost, problem.lower,
-            problem.upper, problem.row_lower, problem.row_upper, A.indptr.astype(whole), A.indices.astype(whole), A.data,
+            problem.n_vars, problem.n_rows, A.nnz, 0, 2, 0, -1 if problem.maximize else 1, 0.0,
+            problem.cost / self._cost_scale, problem.lower, problem.upper, problem.row_lower / self._row_scale,
+            problem.row_upper / self._row_scale, A.indptr.astype(whole), A.indices.astype(whole), A.data / self._row_scale[row_of],
             none, none, np.zeros(0), np.zeros(problem.n_vars, whole),
         )
 
@@ -67,11 +79,11 @@ class HotLP:
             h.setOptionValue("simplex_scale_strategy", 0)
         if status == _STATUS.kOptimal:
             solution = h.getSolution()
-            return Node("optimal", float(h.getInfo().objective_function_value), np.array(solution.col_value),
-                        np.array(solution.row_dual))
+            return Node("optimal", float(h.getInfo().objective_function_value) * self._cost_scale, np.array(solution.col_value),
+                        np.array(solution.row_dual) * (self._cost_scale / self._row_scale))
         if status in (_STATUS.kInfeasible, _STATUS.kUnboundedOrInfeasible):
             _, found, ray = h.getDualRay()
-            return Node("infeasible", duals=np.array(ray) if found else None)
+            return Node("infeasible", duals=np.array(ray) / self._row_scale if found else None)
         return Node("other")
 
     def basis(self) -> Basis | None:
@@ -92,5 +104,5 @@ class HotLP:
         for row, column in enumerate(np.array(basic).tolist()):
             if column >= 0 and wanted[column]:
                 _, weights = h.getBasisInverseRow(row)
-                found.append((column, np.array(weights)))
+                found.append((column, np.array(weights) / self._row_scale))
         return found

@@ -58,12 +58,12 @@ def trainer(folder: Path, rows: list[dict[str, Any]], function: Any, **settings:
     return GRPOTrainer(model=model, reward_funcs=[function], args=arguments, train_dataset=Dataset.from_list(rows), processing_class=words)
 
 
+OURS = {"prompt": [{"role": "user", "content": PROMPT}], "status": "optimal", "objective": 30.0, "objective_exact": "30", "files": "{}",
+        "dialect": "pulp"}
 ROWS = [
-    {"prompt": [{"role": "user", "content": PROMPT}], "status": "optimal", "objective": 30.0, "objective_exact": "30", "files": "{}", "dialect": "pulp"},
-    {"prompt": [{"role": "user", "content": PROMPT}], "status": "optimal", "objective": 31.0, "objective_exact": "31", "files": "{}", "dialect": "pulp"},
-    {"prompt": [{"role": "user", "content": PROMPT}], "status": "infeasible", "objective": None, "objective_exact": None,
-     "files": json.dumps({"data.json": '{"flour": -1}'}), "dialect": "pulp"},
-    {"prompt": [{"role": "user", "content": "State the model."}], "status": "optimal", "objective": 30.0, "objective_exact": "30", "files": "{}", "dialect": ""},
+    OURS, OURS | {"objective": 31.0, "objective_exact": "31"},
+    OURS | {"status": "infeasible", "objective": None, "objective_exact": None, "files": json.dumps({"data.json": '{"flour": -1}'})},
+    OURS | {"prompt": [{"role": "user", "content": "State the model."}], "dialect": ""},
 ]
 
 

@@ -33,7 +33,7 @@ from tests.built import environment
 from tests.verify.test_rewards import BREAD, DATA, FROM_DATA, fenced
 
 TOKEN = "a-token-of-enough-letters"
-QUICK = Bounds(idle=5.0, head=0.4, read=0.6, write=0.6, grace=3.0)
+QUICK = Bounds(idle=2.0, head=0.4, read=0.6, write=0.6, grace=3.0)
 
 
 class Timer(Judge):
@@ -148,7 +148,8 @@ def test_judge_and_reward_of_one_and_of_many(real: Running) -> None:
     assert status == 200 and headers["Content-Type"] == "application/json"
     assert list(row) == list(VerdictRow("", 0, Verdict.ERROR, "").record())
     assert (row["verdict"], row["objective"], row["index"], row["sample"], row["family"], row["n_vars"]) == ("SAME_OPTIMUM", 30, "b", 2, "diet", 2)
-    answers = [{"text": fenced(BREAD), "answer": "31 EUR"}, {"text": [{"role": "assistant", "content": fenced(FROM_DATA)}], "data": DATA, "truth": 30},
+    answers = [{"text": fenced(BREAD), "answer": "31 EUR"},
+               {"text": [{"role": "assistant", "content": fenced(FROM_DATA)}], "data": DATA, "truth": 30},
                {"text": "no code", "truth": 30}, {"text": fenced(BREAD)}, {"text": None, "status": "infeasible"}]
     status, found, _ = real.ask("POST", "/judge", {"answers": answers})
     verdicts = ["WRONG_OPTIMUM", "SAME_OPTIMUM", "ERROR", "UNDECIDED", "ERROR"]
@@ -321,7 +322,7 @@ def test_requests_run_side_by_side(start: Callable[..., Running]) -> None:
         assert [s for s, _, _ in threads.map(lambda k: running.ask("POST", "/judge", {"text": "0.8"}), range(4))] == [200] * 4
         assert time.monotonic() - began < 2.4
     began = time.monotonic()
-    assert len(Client(running.url).judge([{"text": "0.5"}] * 4)) == 4 and time.monotonic() - began < 1.5
+    assert len(Client(running.url).judge([{"text": "0.5"}] * 4)) == 4 and time.monotonic() - began < 1.9
 
 
 def test_a_full_queue_refuses_and_clients_come_back(start: Callable[..., Running]) -> None:
@@ -337,26 +338,31 @@ def test_a_full_queue_refuses_and_clients_come_back(start: Callable[..., Running
     assert running.service.held == 0
 
 
-def test_slow_and_silent_clients_do_not_hold_others_up(start: Callable[..., Running]) -> None:
-    running = start(bounds=replace(QUICK, connections=9))
-    socks = [socket.create_connection(("127.0.0.1", running.port), timeout=10) for _ in range(8)]
-    for k, sock in enumerate(socks):
-        sock.sendall([b"", b"G", b"GET /health HTTP/1.1\r\nA: b\r\n", b"POST /judge HTTP/1.1\r\nContent-Type: application/json\r\n"
-                      b"Content-Length: 9\r\n\r\n{"][k % 4])
+def test_slow_and_silent_clients_are_ended_and_hold_nobody_up(start: Callable[..., Running]) -> None:
+    running = start()
+    parts = [b"", b"G", b"GET /health HTTP/1.1\r\nA: b\r\n", b"POST /judge HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"]
+    socks = [socket.create_connection(("127.0.0.1", running.port), timeout=10) for _ in parts]
+    for sock, part in zip(socks, parts, strict=True):
+        sock.sendall(part)
     began = time.monotonic()
-    assert running.ask("GET", "/health")[0] == 200 and time.monotonic() - began < 2
-    until(lambda: len(running.service._tasks) == 8)
-    extra = socket.create_connection(("127.0.0.1", running.port), timeout=10)
-    until(lambda: len(running.service._tasks) in (8, 9))
-    over = running.raw(b"GET /health HTTP/1.1\r\n\r\n") if len(running.service._tasks) == 9 else b"HTTP/1.1 503 too many connections Retry-After"
-    assert over.startswith(b"HTTP/1.1 503 ") and b"Retry-After" in over
-    for k, sock in enumerate(socks):
-        if k % 4:
-            assert read_all(sock).startswith(b"HTTP/1.1 408 ")
-    assert time.monotonic() - began < 5
-    for sock in [*socks, extra]:
+    assert running.ask("GET", "/health")[0] == 200
+    assert all(read_all(sock).startswith(b"HTTP/1.1 408 ") for sock in socks[1:])
+    assert read_all(socks[0]) == b"" and time.monotonic() - began >= QUICK.idle  # silent: closed without a word
+    for sock in socks:
         sock.close()
     until(lambda: not running.service._tasks)
+
+
+def test_connections_are_bounded(start: Callable[..., Running]) -> None:
+    running = start(bounds=replace(QUICK, connections=2))
+    held = [socket.create_connection(("127.0.0.1", running.port), timeout=10) for _ in range(2)]
+    until(lambda: len(running.service._tasks) == 2)
+    status, found, headers = running.ask("GET", "/health")
+    assert (status, headers["Retry-After"]) == (503, "1") and found == {"error": "too many connections"}
+    for sock in held:
+        sock.close()
+    until(lambda: not running.service._tasks)
+    assert running.ask("GET", "/health")[0] == 200
 
 
 def test_a_client_that_does_not_read_is_dropped(start: Callable[..., Running]) -> None:
@@ -422,21 +428,28 @@ def test_a_second_stop_ends_at_once(start: Callable[..., Running]) -> None:
 COMMAND = [sys.executable, "-m", "orpipe.cli", "serve", "--port", "0", "--workers", "1"]
 
 
-def test_the_command_stops_on_a_signal() -> None:
-    started = [(number, subprocess.Popen([*COMMAND, "--timeout", "3"], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-               for number in (signal.SIGTERM, signal.SIGINT)]
-    for number, process in started:
+def test_the_command_stops_on_a_signal_and_at_once_on_a_second() -> None:
+    """The first process may finish what it runs, the second is pressed."""
+    flags = {signal.SIGTERM: "2", signal.SIGINT: "90"}
+    started = {number: subprocess.Popen([*COMMAND, "--timeout", seconds], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True) for number, seconds in flags.items()}
+    for number, process in started.items():
         assert process.stderr is not None
         line = process.stderr.readline()
         found = re.fullmatch(r"orpipe: serving on (http://127\.0\.0\.1:\d+) with 1 workers, isolation .+; Ctrl-C stops\n", line)
         assert found, line
         client = Client(found[1], patience=1)
-        assert client.health()["limits"]["timeout"] == 3
+        assert client.health()["limits"]["timeout"] == float(flags[number])
         with ThreadPoolExecutor(1) as threads:
             held = threads.submit(client.judge, [{"text": "import pulp\nwhile True: pass", "truth": 1}])
             until(lambda client=client: client.health()["queue"]["held"] == 1)
             process.send_signal(number)
-            assert held.result()[0]["failure"] == "timeout"
+            if number == signal.SIGTERM:
+                assert held.result()[0]["failure"] == "timeout"
+            else:
+                time.sleep(0.2)
+                process.send_signal(number)
+                assert isinstance(held.exception(), EnvironmentError_)
         out, err = process.communicate(timeout=20)
         assert (process.returncode, out, err) == (0, "", "orpipe: stopped\n")
 

@@ -22,11 +22,12 @@ from orpipe.problem import Problem
 from orpipe.verify.equivalence import optimum
 from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
 from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, matched
-from orpipe.verify.equivalence.forms import dominates, one_sided, reduced, unit_rows
-from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles
+from orpipe.verify.equivalence.fit import fit_of
+from orpipe.verify.equivalence.forms import reduced
+from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles, unaccounted
 from orpipe.verify.equivalence.names import Names, equal_names, index_maps
 from orpipe.verify.equivalence.normalise import Form, normalise, snapped, tidy
-from orpipe.verify.equivalence.pairing import Map, carried, fitted, of_isomorphism
+from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import implied_whole, substituted
 from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.equivalence.roles import assignment_map, part_maps
@@ -89,6 +90,8 @@ class _Engine:
                 found = self._under(self.strict)
                 if found is not None:
                     return found
+        else:
+            self.reason = "the bounds of a model contradict each other"
         self.optima = optimum.both(self.a, self.b, self.clock.share(0.4))
         found = self._optimum(self.optima)
         if found is not None:
@@ -147,7 +150,7 @@ class _Engine:
             if same is None:
                 continue
             by = of_isomorphism(same, left, right, method)
-            if self._consistent(by):
+            if self._consistent(by) and not unaccounted(self.a, self.b, by):
                 return self._equivalent(method, by)
         return None
 
@@ -249,7 +252,7 @@ class _Engine:
             if by.key in seen or not self._consistent(by):
                 return None
             seen.add(by.key)
-            fit = self._fit(by)
+            fit = fit_of(by, self.form_a, self.form_b)
             best = min(best, fit.differences)
             return fit.differences, replace(by, trusted=by.trusted and fit.agrees)
 
@@ -279,7 +282,10 @@ class _Engine:
         found = [] if self.by_names is None else [self.by_names]
         for by in index_maps(*self.names, self.form_a, self.form_b):
             by = self._settled(by)
-            found.append(replace(by, trusted=self._covers(by) and (by.trusted or self._told_apart(by))))
+            # a column without bounds may be counted from anywhere
+            endless = np.isinf(self.form_a.low[by.a]) & np.isinf(self.form_a.high[by.a]) & (self.form_a.cost[by.a] != 0)
+            trusted = self._covers(by) and not endless.any() and (by.trusted or self._told_apart(by))
+            found.append(replace(by, trusted=trusted))
         yield from (by for by in found if 2 * len(by.pairs) >= min(self.form_a.n, self.form_b.n))
 
     def _settled(self, by: Map) -> Map:
@@ -294,30 +300,6 @@ class _Engine:
         """Do costs tell most matched columns from each other?"""
         mine = self.form_a.cost[by.a]
         return len(np.unique(mine)) > max(2, len(mine) // 3)
-
-    def _fit(self, by: Map) -> _Fit:
-        """How much the models differ under a map: rows, costs, bounds, integrality, and columns left over thrice."""
-        a, b = self.form_a, self.form_b
-        out, stated, asked = 0, 0, 0
-        for mine, theirs, onto in ((a, b, by), (b, a, by.reversed())):
-            rows, others = one_sided(mine), one_sided(theirs, redundant=True)
-            free = np.ones(mine.n, bool)
-            free[onto.a] = False
-            inside = ~(rows.P[:, free] != 0).any(1)
-            P, q = carried(rows.raw[inside], rows.limit[inside], onto, theirs.n)
-            moved = unit_rows(P, q, np.arange(len(q)))
-            same = int(dominates(moved, others).sum())
-            out += len(moved) - same + int((~inside).sum())
-            stated, asked = stated + same, asked + len(rows)
-        cost = b.cost[by.b] * by.scale
-        apart = np.abs(a.cost[by.a] - cost) > 1e-9 * np.maximum(np.abs(cost), 1e-12)
-        costly = (a.cost[by.a] != 0) | (cost != 0)
-        out += int(apart.sum()) + int((a.whole[by.a] != b.whole[by.b]).sum())
-        low, high = by.scale * a.low[by.a] + by.shift, by.scale * a.high[by.a] + by.shift
-        low, high = np.minimum(low, high), np.maximum(low, high)
-        out += int((low != b.low[by.b]).sum()) + int((high != b.high[by.b]).sum())
-        agrees = 2 * stated >= asked and 4 * int((apart & costly).sum()) <= int(costly.sum())
-        return _Fit(out + 3 * (a.n + b.n - 2 * len(by.pairs)), agrees)
 
     # -- outcomes
     def _equivalent(self, method: str, by: Map, finding: Finding | None = None) -> Comparison:
@@ -381,14 +363,6 @@ class _Engine:
             return self.best
         sentence = self.best.sentence if reason in self.best.sentence else f"{self.best.sentence}; not settled further: {reason}"
         return replace(self.best, sentence=sentence, evidence={**self.best.evidence, "open": reason, "solves": dict(self.clock.solves)})
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """differences: a count; agrees: half of the rows and three quarters of the costs are the same."""
-
-    differences: int
-    agrees: bool
 
 
 def _substitutions(form: Form, removable: np.ndarray) -> Iterator[Form]:

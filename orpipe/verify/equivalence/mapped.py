@@ -15,9 +15,10 @@ from orpipe.problem import Problem
 from orpipe.verify.equivalence.changes import with_objective_column
 from orpipe.verify.equivalence.containment import Containment, contained, objectives
 from orpipe.verify.equivalence.forms import one_sided
-from orpipe.verify.equivalence.lifting import Probes, certificates, probes
+from orpipe.verify.equivalence.lifting import certificates, points
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.pairing import Map, Pair
+from orpipe.verify.equivalence.probes import Probes, probes
 from orpipe.verify.equivalence.project import Demands, demands
 from orpipe.verify.equivalence.region import Clock, OutOfTime, Region
 from orpipe.verify.equivalence.witness import Side, Sides, Witness
@@ -68,6 +69,23 @@ class Roles:
         return cls(matched_a, ~matched_a, np.zeros(b.n_vars, bool))
 
 
+def unaccounted(a: Problem, b: Problem, by: Map) -> str:
+    """A decision of the reference without counterpart while the other model still has columns that could be it, or "".
+
+    It may follow from the others in both models, and yet not in the same way."""
+    roles = Roles.of(a, b, by)
+    sides = ((a, by.a, ~roles.free_a, b, by.b), (b, by.b, ~roles.free_b, a, by.a))
+    for problem, matched, decisions, other, taken in sides:
+        open_ = decisions.copy()
+        open_[matched] = False
+        form = normalise(other)
+        spare = ((form.A != 0).any(0) | (form.cost != 0)) & (form.low != form.high)
+        spare[taken] = False
+        if open_.any() and spare.any():
+            return problem.columns[int(open_.argmax())]
+    return ""
+
+
 @dataclass
 class Mapped:
     """The comparison of two Problems under one map.  `problem_*` keep their columns at the map's positions."""
@@ -101,6 +119,7 @@ class Mapped:
         if not (asked_a.valued and asked_b.valued):
             return self._with_objective_columns()
         rows_a, rows_b = one_sided(self.form_a, redundant=True), one_sided(self.form_b, redundant=True)
+        left = unaccounted(self.a, self.b, self.by)
         first = contained(self.sides, "b", asked_a, self.by, self.form_b, rows_b)
         if first.state == "no":
             return Finding("different", what="set", witness=first.witness)
@@ -118,6 +137,8 @@ class Mapped:
         for state in (first, second):
             if state.state == "open":
                 return Finding("open", reason=state.reason)
+        if left:
+            return Finding("open", reason=f"decision '{left}' has no counterpart")
         value = objectives(self.sides, asked_a, asked_b, self.by, self.scale_free)
         if value.state == "no":
             return Finding("different", what="objective", witness=value.witness)
@@ -165,6 +186,8 @@ class Mapped:
             except OutOfTime:
                 self.clock.left()
                 found = Containment("open", reason="out of time")
+            if found.state == "open":
+                found = points(self.sides, inside, form, by)
             if found.state == "no":
                 return Finding("different", what="set", witness=found.witness)
             if found.state == "yes":
