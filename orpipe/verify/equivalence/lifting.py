@@ -22,8 +22,8 @@ from orpipe.verify.equivalence.containment import Containment
 from orpipe.verify.equivalence.forms import Rows, one_sided
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import Clock, Region
-from orpipe.verify.equivalence.witness import Completion, Side, Sides, complete
+from orpipe.verify.equivalence.region import LOOSE, Clock, Region
+from orpipe.verify.equivalence.witness import Side, Sides, complete
 
 _MOST_PRODUCTS = 1500
 _MOST_POINTS = 128
@@ -158,36 +158,56 @@ def _first(G: np.ndarray) -> np.ndarray:
     return G[np.arange(len(G)), (G != 0).argmax(1)] if len(G) else np.zeros(0)
 
 
-def points(sides: Sides, inside: Side, form: Form, by: Map) -> Containment:
-    """The same by trying every point, where all matched columns are whole and there are few.  by: from the other to
-    `inside`."""
-    out = Containment()
-    shared = by.b
+def few_points(form: Form, columns: np.ndarray) -> list[tuple[int, ...]] | None:
+    """Every assignment of whole columns that no row over them alone excludes; None if there are too many."""
     with np.errstate(invalid="ignore"):
-        count = np.where(form.whole[shared], form.high[shared] - form.low[shared] + 1, np.inf)
+        count = np.where(form.whole[columns], form.high[columns] - form.low[columns] + 1, np.inf)
     if count.prod() > _MOST_POINTS:
+        return None
+    rows = one_sided(form, redundant=True)
+    alone = ~(rows.P[:, np.setdiff1d(np.arange(form.n), columns)] != 0).any(1)
+    every = itertools.product(*(range(int(form.low[j]), int(form.high[j]) + 1) for j in columns.tolist()))
+    return [v for v in every if not (rows.P[alone][:, columns] @ np.array(v, float) > rows.q[alone] + 1e-6).any()]
+
+
+def point_by_point(sides: Sides, form_a: Form, form_b: Form, by: Map, valued: bool) -> Containment:
+    """Does every assignment of the matched columns, all whole and few, have completions in both models or in neither, and
+    (valued) the same best objective?"""
+    out = Containment()
+    if not by.unscaled:
         out.open("the points to complete are too many to try")
         return out
-    theirs: Side = "b" if inside == "a" else "a"
-    mine, other = (sides.a, sides.b) if inside == "a" else (sides.b, sides.a)
-    onto = sides.decisions if inside == "a" else sides.decisions.reversed()
-    rows = one_sided(form, redundant=True)
-    alone = ~(rows.P[:, np.setdiff1d(np.arange(form.n), shared)] != 0).any(1)
-    for values in itertools.product(*(range(int(form.low[j]), int(form.high[j]) + 1) for j in shared.tolist())):
-        if (rows.P[alone][:, shared] @ np.array(values, float) > rows.q[alone] + 1e-6).any():
+    here, there = few_points(form_a, by.a), few_points(form_b, by.b)
+    if here is None or there is None:
+        out.open("the points to complete are too many to try")
+        return out
+    back = by.reversed()
+    held_a = {tuple(map(Fraction, v)) for v in here}
+    for values in there:
+        point = dict(zip(by.b.tolist(), map(Fraction, values), strict=True))
+        image = {p.b: p.scale * point[p.a] + p.shift for p in back.pairs}
+        held_a.add(tuple(image[j] for j in by.a.tolist()))
+    for assigned in sorted(held_a):
+        held = dict(zip(by.a.tolist(), assigned, strict=True))
+        image = {p.b: p.scale * held[p.a] + p.shift for p in by.pairs}
+        one, two = complete(sides.in_a, sides.a, held, best=valued), complete(sides.in_b, sides.b, image, best=valued)
+        if (one.answer, two.answer) == ("no", "no"):
             continue
-        held = dict(zip(shared.tolist(), map(Fraction, values), strict=True))
-        here = complete(sides.region(inside), mine, held)
-        if here.answer == "no":
-            continue
-        there = Completion("open") if here.point is None else complete(sides.region(theirs), other, onto.image(here.point))
-        if there.answer == "no" and here.point is not None:
-            out.witness = sides.excluded(inside, here.point)
-            if out.witness is not None:
-                out.state = "no"
+        for side, mine, theirs in (("a", one, two), ("b", two, one)):
+            if mine.answer == "yes" and mine.point is not None and theirs.answer == "no":
+                out.witness = sides.excluded(side, mine.point)  # type: ignore[arg-type]
+        if one.answer == two.answer == "yes" and valued and one.point is not None and two.point is not None:
+            if one.objective is None or two.objective is None:
+                out.open("whether a point has a completion is not known")
                 return out
-        if there.answer != "yes":
+            f, g = (-v if p.maximize else v for v, p in ((one.objective, sides.a), (two.objective, sides.b)))
+            if abs(f - g) > LOOSE * max(abs(f), abs(g), Fraction(1, 10**6)):
+                out.witness = sides.valued_apart(one.point, abs(f - g) / 2)
+        elif (one.answer, two.answer) != ("yes", "yes") and out.witness is None:
             out.open("whether a point has a completion is not known")
+            return out
+        if out.witness is not None:
+            out.state = "no"
             return out
     out.proofs.add("exact")
     return out

@@ -15,7 +15,7 @@ from orpipe.problem import Problem
 from orpipe.verify.equivalence.changes import with_objective_column
 from orpipe.verify.equivalence.containment import Containment, contained, objectives
 from orpipe.verify.equivalence.forms import one_sided
-from orpipe.verify.equivalence.lifting import certificates, points
+from orpipe.verify.equivalence.lifting import certificates, point_by_point
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.pairing import Map, Pair
 from orpipe.verify.equivalence.probes import Probes, probes
@@ -117,7 +117,7 @@ class Mapped:
         asked_a = self._demands(self.form_a, self.by, self.roles.free_a, self.form_b)
         asked_b = self._demands(self.form_b, self.back, self.roles.free_b, self.form_a)
         if not (asked_a.valued and asked_b.valued):
-            return self._with_objective_columns()
+            return self._by_points(asked_a, asked_b) or self._with_objective_columns()
         rows_a, rows_b = one_sided(self.form_a, redundant=True), one_sided(self.form_b, redundant=True)
         left = unaccounted(self.a, self.b, self.by)
         first = contained(self.sides, "b", asked_a, self.by, self.form_b, rows_b)
@@ -154,6 +154,24 @@ class Mapped:
             whole[p.a] = other.whole[p.b] and abs(p.scale) == 1 and p.shift.denominator == 1
         return demands(form, kept, free, whole)
 
+    def _by_points(self, asked_a: Demands, asked_b: Demands) -> Finding | None:
+        """The verdict by trying every assignment of the matched columns, where that can be done."""
+        if self.scale_free or self._missing(asked_a, asked_b) or unaccounted(self.a, self.b, self.by):
+            return None
+        found = point_by_point(self.sides, self.form_a, self.form_b, self.by, valued=True)
+        if found.state == "no":
+            assert found.witness is not None
+            return Finding("different", what="set" if found.witness.objective_a is None else "objective", witness=found.witness)
+        return Finding("equal", "projection", proofs=frozenset(found.proofs)) if found.state == "yes" else None
+
+    def _missing(self, asked_a: Demands, asked_b: Demands) -> str:
+        """A decision without counterpart that was not eliminated, or ""."""
+        for asked, free, problem in ((asked_a, self.roles.free_a, self.a), (asked_b, self.roles.free_b, self.b)):
+            missing = np.flatnonzero(~asked.kept & ~free)
+            if len(missing) and not asked.complete:
+                return problem.columns[missing[0]]
+        return ""
+
     def _with_objective_columns(self) -> Finding:
         """Some column outside the map has a cost: compare the sets {decisions, t : t at least the objective}."""
         if self.scale_free:
@@ -169,10 +187,8 @@ class Mapped:
 
     def _lifted(self, asked_a: Demands, asked_b: Demands, first: Containment, second: Containment) -> Finding:
         """Completions in the models whose other columns could not be eliminated."""
-        for asked, free, problem in ((asked_a, self.roles.free_a, self.a), (asked_b, self.roles.free_b, self.b)):
-            missing = np.flatnonzero(~asked.kept & ~free)
-            if len(missing) and not asked.complete:
-                return Finding("open", reason=f"decision '{problem.columns[missing[0]]}' has no counterpart")
+        if missing := self._missing(asked_a, asked_b):
+            return Finding("open", reason=f"decision '{missing}' has no counterpart")
         method, count, proofs = "projection", 0, set()
         tasks: list[tuple[bool, Side, Form, Form, Map]] = [
             (asked_b.complete, "a", self.form_a, self.form_b, self.back),
@@ -187,7 +203,7 @@ class Mapped:
                 self.clock.left()
                 found = Containment("open", reason="out of time")
             if found.state == "open":
-                found = points(self.sides, inside, form, by)
+                found = point_by_point(self.sides, self.form_a, self.form_b, self.by, valued=False)
             if found.state == "no":
                 return Finding("different", what="set", witness=found.witness)
             if found.state == "yes":

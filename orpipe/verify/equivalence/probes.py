@@ -11,7 +11,7 @@ import numpy as np
 from orpipe import exact_lp
 from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex
-from orpipe.verify.equivalence.changes import with_bounds, with_column, with_row
+from orpipe.verify.equivalence.changes import OBJECTIVE, with_bounds, with_column, with_row
 from orpipe.verify.equivalence.containment import Containment, extreme
 from orpipe.verify.equivalence.forms import keys
 from orpipe.verify.equivalence.lifting import Lifted, lifted
@@ -20,8 +20,8 @@ from orpipe.verify.equivalence.pairing import Map, carried
 from orpipe.verify.equivalence.region import Beyond, Clock, OutOfTime, Point, Region, Within
 from orpipe.verify.equivalence.witness import Side, Sides, complete
 
-PROBES = 24
-_LEAST_PROBES = 10
+PROBES = 48
+_LEAST_PROBES = 16
 
 
 @dataclass
@@ -54,7 +54,8 @@ def probes(sides: Sides, inside: Side, form: Form, other: Form, by: Map, clock: 
             out.containment.state = "no"
         return out.containment.witness is not None
 
-    for w in _directions(form, lifted(other, by, form.n), by, count):
+    aim = form.n - 1 if region.problem.columns[-1] == OBJECTIVE else None
+    for w in _directions(form, lifted(other, by, form.n), by, count, aim):
         try:
             point = extreme(region, region.problem, w)
         except OutOfTime:  # of its share: what was done counts
@@ -130,23 +131,35 @@ def _cut(region: Region, completed: Sequence[tuple[tuple[int, Fraction], ...]], 
     return _Cut(normal, float(limit)) if normal.any() else None
 
 
-def _directions(form: Form, rest: Lifted, by: Map, count: int) -> Iterator[np.ndarray]:
-    """The rows with other columns first (there a difference would be), the objective, single columns, random mixtures."""
+def _directions(form: Form, rest: Lifted, by: Map, count: int, aim: int | None) -> Iterator[np.ndarray]:
+    """The rows with other columns first (there a difference would be), the objective, single columns, corners, random
+    mixtures.  aim: the column that stands for the objective, to be kept small in every direction."""
     rng = np.random.default_rng(len(by.pairs))
     rows = rest.H[(rest.H != 0).any(1)]
+    shared = by.b[by.b != aim] if aim is not None else by.b
+
+    def directed(w: np.ndarray) -> np.ndarray:
+        if aim is not None:
+            w = w.copy()
+            w[aim] = -1e-3 * max(1.0, float(np.abs(w).max()))
+        return w
+
     for k in rng.permutation(len(rows))[:count // 3]:
-        yield rows[k]
-    shared = by.b
-    if form.cost[shared].any():
-        for sign in (-1.0, 1.0):
-            yield np.where(np.isin(np.arange(form.n), shared), sign * form.cost, 0.0)
-    for k in rng.permutation(len(shared))[:count // 4]:
+        yield directed(rows[k])
+    cost = np.where(np.isin(np.arange(form.n), shared), form.cost, 0.0)
+    if cost.any():
+        yield directed(-cost)
+        yield directed(cost)
+    for k in rng.permutation(len(shared))[:count // 8]:
         for sign in (1.0, -1.0):
             w = np.zeros(form.n)
             w[shared[k]] = sign
-            yield w
+            yield directed(w)
     for k in range(count // 2):
         w = np.zeros(form.n)
-        w[shared] = rng.integers(-9, 10, len(shared)) * (rng.random(len(shared)) < (0.3 if k % 2 else 1.0))
+        if k % 2:
+            w[shared] = rng.choice([-1.0, 1.0], len(shared))
+        else:
+            w[shared] = rng.integers(-9, 10, len(shared)) * (rng.random(len(shared)) < (0.3 if k % 4 else 1.0))
         if w.any():
-            yield w
+            yield directed(w)
