@@ -99,7 +99,7 @@ def read_builder(helper: Any) -> Captured:
     """By way of a binary file: the helper counts conditional rows among the others but cannot name them without a
     crash.
     """
-    from ortools.linear_solver import linear_solver_pb2
+    from ortools.linear_solver import linear_solver_pb2  # type: ignore[attr-defined]
 
     fd, path = tempfile.mkstemp(suffix=".pb")
     try:
@@ -136,7 +136,7 @@ def patch_wrapper(module: ModuleType) -> None:
         start(self, name, problem_type)
 
     def read(self: Any, *_: Any, **__: Any) -> Captured:
-        from ortools.linear_solver import linear_solver_pb2
+        from ortools.linear_solver import linear_solver_pb2  # type: ignore[attr-defined]
 
         proto = linear_solver_pb2.MPModelProto()
         self.ExportModelToProto(proto)

@@ -22,7 +22,7 @@ if any(now.raw[:24]):
     gained(f"powers {now.raw.hex()}")
 if libc.capset(header, ctypes.create_string_buffer(b"\xff" * 24)) == 0:
     gained("all powers")
-if libc.prctl(28, 0, 0, 0, 0) == 0 or libc.prctl(47, 2, 21, 0, 0) == 0 or libc.prctl(8, 1, 0, 0, 0) == 0:
+if libc.prctl(28, 0, 0, 0, 0) == 0 or libc.prctl(47, 2, 21, 0, 0) == 0:
     gained("a way back to powers")
 if libc.prctl(39, 0, 0, 0, 0) != 1:
     gained("new privileges by exec")

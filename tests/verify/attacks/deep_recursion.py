@@ -1,7 +1,8 @@
 """Recurses until a stack ends, Python's and C's.
 
 Success: more than this process ends.
-Expect: crash, exception, memory
+Expect: crash, exception, memory, timeout
+Seconds: 3
 """
 import sys
 import threading

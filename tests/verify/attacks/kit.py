@@ -28,17 +28,17 @@ def call(name, *arguments):
     return libc.syscall(number, *arguments) if number is not None else -1
 
 
-_ends = os.pipe()
-os.set_blocking(_ends[0], False)
-os.set_blocking(_ends[1], False)
+ends = os.pipe()
+os.set_blocking(ends[0], False)
+os.set_blocking(ends[1], False)
 
 
 def readable(address, size):
     """What memory holds there, without the parts that are not mapped."""
     if address <= 0:
         return b""
-    count = libc.write(_ends[1], ctypes.c_void_p(address), ctypes.c_size_t(size))
-    found = os.read(_ends[0], size) if count > 0 else b""
+    count = libc.write(ends[1], ctypes.c_void_p(address), ctypes.c_size_t(size))
+    found = os.read(ends[0], size) if count > 0 else b""
     if count == size or size <= 4096:
         return found
     rest = max(count, 0) // 4096 * 4096 + 4096

@@ -6,7 +6,7 @@ import os
 
 from kit import attempt, gained, world
 
-for path in (world["secret"], world["outside"], world["home"], world["repository"] + "/pyproject.toml"):
+for path in (world["secret"], world["outside"], *world["homely"], world["repository"] + "/pyproject.toml"):
     for ask in (os.stat, os.lstat, os.readlink, os.statvfs, os.chdir, lambda p: os.access(p, os.F_OK) or None, os.listxattr):
         if attempt(ask, path) is not None:
             gained(f"{path} by {ask}")

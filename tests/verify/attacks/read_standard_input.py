@@ -9,6 +9,6 @@ import sys
 
 from kit import attempt, gained
 
-if sys.stdin.read() or attempt(os.write, 0, b"x") is not None:
+if sys.stdin.read() or attempt(os.read, 0, 1):
     gained("standard input")
 input("the right answer? ")
