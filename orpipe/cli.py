@@ -286,7 +286,9 @@ def push_command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be uploaded and deleted.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Push a dataset to the Hugging Face hub, read it back and compare. The token is taken from HF_TOKEN or `hf auth login`."""
+    """Push a dataset to the Hugging Face hub, read it back and compare (--dry-run asks the hub what it holds, too).
+
+    The token is taken from HF_TOKEN or `hf auth login`."""
     from orpipe.build.hub import push
 
     report = push(folder, repo, private=not public, dry_run=dry_run)

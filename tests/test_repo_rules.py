@@ -34,6 +34,7 @@ MAY_RUN = {
     "orpipe/verify/capture/__init__.py": "runs our own rehearsal of a library in the warm parent",
     "orpipe/verify/solving.py": "starts solving processes, our own module in a fresh interpreter",
     "orpipe/testing/bench_verify.py": "the plain runner that the judge is measured against; runs our own programs",
+    "orpipe/testing/attacks.py": "plays the attack corpus: keeps a process and files of its own for the attacks to go after",
     "orpipe/build/hub.py": "starts readback.py, our own file, because endpoint and cache are read at import",
 }
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import textwrap
 import threading
@@ -17,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from orpipe.errors import NotFound, UsageError
-from orpipe.verify.isolation import WHAT, available_layers
+from orpipe.verify.clearing import remove_tree
+from orpipe.verify.isolation import FULL, WHAT, available_layers, isolation_level
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 
 GOOD = """
@@ -27,6 +29,17 @@ x = h.addVariable(lb=0, ub=4, name="x"); h.addConstr(2 * x <= 7, name="r"); h.ma
 print("optimal_value =", h.getObjectiveValue())
 """
 QUICK = Limits(seconds=1.0)
+CROWD = """
+import threading, time
+n = 0
+try:
+    while n < 5000:
+        threading.Thread(target=time.sleep, args=(2,), daemon=True).start(); n += 1
+except RuntimeError:
+    pass
+print(n); time.sleep(1)
+"""
+FEW = "import threading\nt = [threading.Thread(target=int) for _ in range(7)]\n[x.start() for x in t]\n[x.join() for x in t]\nprint(len(t))"
 LAYERS = {layer.name for layer in available_layers() if layer.available}
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -85,8 +98,8 @@ def test_leaving_by_the_window_is_a_crash(pool: Pool, program: str) -> None:
     assert run.outcome == "crash" and run.message and run.captured is not None
 
 
-def test_five_endless_programs_in_a_pool_of_two_then_a_good_one() -> None:
-    with Pool(workers=2, limits=QUICK) as pool:
+def test_five_endless_programs_in_a_pool_of_four_then_a_good_one() -> None:
+    with Pool(workers=4, limits=QUICK) as pool:
         start = time.monotonic()
         runs = pool.run_many([Job("while True: pass"), *[Job("import time; time.sleep(99)")] * 3,
                               Job("import signal\nfor s in (1, 2, 15): signal.signal(s, signal.SIG_IGN)\nwhile True: pass")])
@@ -156,6 +169,13 @@ def test_a_fork_bomb_harms_nobody(pool: Pool) -> None:
     assert good(pool.run(GOOD))
 
 
+@needs("threads")
+def test_a_crowd_of_threads_leaves_others_theirs(pool: Pool) -> None:
+    crowd = pool.submit(Job(CROWD, library=""))
+    assert all(pool.submit(Job(FEW, library="")).result().stdout == "7\n" for _ in range(3))
+    assert int(crowd.result().stdout) < 100
+
+
 def test_threads_are_allowed(pool: Pool) -> None:
     run = pool.run("import threading\nt = threading.Thread(target=lambda: print('from a thread')); t.start()")
     assert run.stdout == "from a thread\n"
@@ -165,14 +185,22 @@ def test_threads_are_allowed(pool: Pool) -> None:
 def test_nothing_outside_the_work_folder_can_be_written(pool: Pool, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_text("as it was")
-    targets = [tmp_path / "new", kept, Path(tempfile.gettempdir(), "orpipe-escape"), Path("/dev/shm/orpipe-escape"),
-               Path.home() / "orpipe-escape", ROOT / "orpipe-escape", Path(sys.prefix, "orpipe-escape")]
+    targets = [tmp_path / "new", kept, Path("/dev/shm/orpipe-escape"), Path.home() / "orpipe-escape", ROOT / "orpipe-escape",
+               Path(sys.prefix, "orpipe-escape")]
     for target in targets:
         assert attempt(pool, f"open({str(target)!r}, 'w').write('x')").stdout.startswith("refused"), target
         assert target == kept or not target.exists()
     assert attempt(pool, f"import os; os.unlink({str(kept)!r})").stdout.startswith("refused")
-    assert attempt(pool, f"import os; os.chmod({str(kept)!r}, 0o777)").stdout.startswith("refused") or "mount" not in LAYERS
+    assert attempt(pool, f"import os; os.chmod({str(kept)!r}, 0o777)").stdout.startswith("refused")
     assert kept.read_text() == "as it was"
+
+
+@needs("mount")
+def test_the_usual_temporary_folder_is_the_work_folder(pool: Pool) -> None:
+    name = f"orpipe-escape-{os.getpid()}"
+    for folder in ("/tmp", "/var/tmp"):
+        run = pool.run(f"open({folder + '/' + name!r}, 'w').write('x'); import os; print(os.path.exists({name!r}), os.listdir('.'))")
+        assert run.stdout.startswith("True") and not Path(folder, name).exists()
 
 
 @needs("landlock")
@@ -206,7 +234,7 @@ def test_nothing_stays_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with Pool() as pool:
         pool.run("import os; open('left', 'w').write('over'); os.mkdir('d'); os.symlink('/', 'd/root'); os.chmod('d', 0)")
         base = next(tmp_path.iterdir())
-        assert sorted(p.name for p in base.iterdir()) == ["log", "work"] and list((base / "work").iterdir()) == []
+        assert list(base.iterdir()) == [] or "mount" not in LAYERS
     assert list(tmp_path.iterdir()) == []
 
 
@@ -217,7 +245,9 @@ def test_a_weaker_kernel_is_served_by_the_layers_that_are_left(tmp_path: Path, m
     for without in (["mount"], ["mount", "landlock", "seccomp", "network", "ipc", "capabilities"]):
         with Pool(without=without) as pool:
             assert good(run := pool.run(GOOD)) and not set(without) & set(run.layers)
-            assert pool.run("open('left', 'w').write('x'); import os; os.mkdir('d'); os.chmod('d', 0)").outcome == "no model"
+            run = pool.run("open('left', 'w').write('x'); import os; os.mkdir('d'); os.chmod('d', 0)")
+            # Where no mount guards the modes of files, none may be changed.
+            assert run.outcome == ("exception" if "seccomp" in run.layers else "no model")
             if "seccomp" in without and "pid" in LAYERS:
                 start = time.monotonic()
                 assert pool.run(spawn).outcome == "no model" and time.monotonic() - start < 30
@@ -225,23 +255,49 @@ def test_a_weaker_kernel_is_served_by_the_layers_that_are_left(tmp_path: Path, m
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root to give up")
-@pytest.mark.parametrize("who", [["--bounding-set=-all", "--inh-caps=-all"], ["--reuid=65534", "--regid=65534", "--clear-groups"]])
-def test_lesser_users_are_served_by_the_layers_they_may_use(who: list[str]) -> None:
-    run_as = ["setpriv", *who, sys.executable]
-    probe = "import numpy, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
-    if subprocess.run([*run_as, "-c", probe], capture_output=True, check=False).returncode:
-        pytest.skip("this user cannot start the interpreter")
+@pytest.fixture(scope="module")
+def interpreter() -> Iterator[list[str]]:
+    """The beginning of a command that runs Python where users may reach it who may not enter this user's home."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None or shutil.which("unshare") is None:
+        pytest.skip("needs root to give up")
+    folder = tempfile.mkdtemp(prefix="orpipe-python-")
+    os.chmod(folder, 0o755)
+    inside = Path(sys.executable).resolve().relative_to(sys.base_prefix)
+    mount = f"mount --bind '{sys.base_prefix}' '{folder}' && cd / && exec \"$@\""
+    yield ["unshare", "-m", "sh", "-c", mount, "sh", "setpriv", "PLACE", "env", f"PYTHONPATH={sysconfig.get_paths()['purelib']}",
+           "PYTHONDONTWRITEBYTECODE=1", f"{folder}/{inside}"]
+    os.rmdir(folder)
+
+
+@pytest.mark.parametrize(("who", "level"), [
+    (["--bounding-set=-all", "--inh-caps=-all"], "partial"), (["--reuid=65534", "--regid=65534", "--clear-groups"], "full"),
+])
+def test_lesser_users_are_served_by_the_layers_they_may_use(interpreter: list[str], who: list[str], level: str) -> None:
+    at = interpreter.index("PLACE")
+    run_as = [*interpreter[:at], *who, *interpreter[at + 1:]]
+    probe = subprocess.run([*run_as, "-c", "import numpy, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"],
+                           capture_output=True, text=True, check=False)
+    if probe.returncode:
+        pytest.skip(f"this user cannot start the interpreter: {probe.stderr.strip().splitlines()[-1:]}")
     code = f"""
 import sys; sys.path[:0] = {[str(ROOT)]!r}
-from orpipe.verify.sandbox import Pool, available_layers
-with Pool() as pool:
+from orpipe.verify.sandbox import Job, Pool, available_layers, isolation_level
+with Pool(workers=2) as pool:
     run = pool.run({GOOD!r})
     print(run.outcome, run.stdout, run.message, pool.run("open('/usr/x', 'w')").exception)
     assert set(run.layers) == {{layer.name for layer in available_layers() if not layer.reason}}, run.layers
+    assert isolation_level(run.layers) == isolation_level(layer.name for layer in available_layers() if layer.available)
+    crowd = pool.submit(Job({CROWD!r}, library=""))
+    few = all(pool.run({FEW!r}).stdout == "7\\n" for _ in range(3))
+    print(few, crowd.result().stdout.strip(), isolation_level(run.layers))
 """
-    done = subprocess.run([*run_as, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([*run_as, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("ok optimal_value = 3.5") and "PermissionError" in done.stdout, done
+    last = done.stdout.splitlines()[-1].split()
+    assert last[-1] == level or level == "full"  # a machine may forbid user namespaces
+    if last[-1] == "full":
+        assert last[0] == "True" and int(last[1]) < 100
 
 
 # ------------------------------------------------------------------------------------------------------- tricks and faults
@@ -374,6 +430,39 @@ def test_an_interpreter_that_forgets_its_pool_leaves_nothing(tmp_path: Path) -> 
 
 
 # ---------------------------------------------------------------------------------------------------------------- the parts
+
+
+def test_full_isolation_is_every_layer_but_the_stand_in() -> None:
+    assert isolation_level(WHAT) == isolation_level(FULL) == "full" and set(WHAT) - FULL == {"user"}
+    for name in FULL:
+        assert isolation_level(set(WHAT) - {name}) == "partial"
+    assert isolation_level([]) == "partial"
+
+
+@pytest.mark.parametrize("depth", [3, 400])
+def test_what_was_left_on_the_disk_is_removed_however_deep_or_locked(tmp_path: Path, depth: int) -> None:
+    (tmp_path / "kept").write_text("x")
+    base = tmp_path / "base"
+    base.mkdir()
+    here = os.getcwd()
+    try:
+        os.chdir(base)
+        for k in range(depth):
+            os.mkdir("d" * 60)
+            os.symlink(tmp_path, "link")
+            Path(f"f{k}").write_text("x")
+            os.chdir("d" * 60)
+        for _ in range(min(depth, 40)):
+            os.chmod(".", 0)
+            os.chdir("..")
+    finally:
+        os.chdir(here)
+    remove_tree(str(base))
+    remove_tree(str(base))
+    assert sorted(os.listdir(tmp_path)) == ["kept"]
+    (tmp_path / "link").symlink_to("kept")
+    remove_tree(str(tmp_path / "link"))
+    assert sorted(os.listdir(tmp_path)) == ["kept"]
 
 
 def test_the_machines_layers_are_told_with_reasons() -> None:

@@ -25,6 +25,7 @@ def compare(
     budget: Annotated[float, typer.Option(min=0.1, help="Seconds; what is reached by then is the verdict.")] = 10.0,
     names: Annotated[Literal["trusted", "hints", "ignored"], typer.Option(help="Do equal names of variables mean the same quantity?")] = "trusted",
     scale_free: Annotated[bool, typer.Option("--scale-free", help="B's objective may be a positive multiple of A's plus a constant.")] = False,
+    probes: Annotated[bool, typer.Option("--probes", help="Accept what many probes could not tell apart, without a proof.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds (wall clock) that a program may run.")] = 20.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -43,7 +44,7 @@ def compare(
         found = Comparison(Verdict.ERROR, "", fault)
     else:
         guarded = not isinstance(left.problem, Unsupported) and not isinstance(right.problem, Unsupported)
-        found = judge(left.problem, right.problem, budget=budget, names=names, scale_free=scale_free, guarded=guarded)
+        found = judge(left.problem, right.problem, budget=budget, names=names, scale_free=scale_free, accept_probes=probes, guarded=guarded)
     if as_json:
         put_json({"a": a, "b": b, **found.record()})
     else:

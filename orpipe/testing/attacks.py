@@ -189,12 +189,12 @@ class Range:
             return [name for name in sorted(os.listdir(folder)) if "orpipe-escape" in name or name.startswith("core")]
 
         pid = self.victim.pid
-        folders = {os.getcwd(), "/", "/usr", "/etc", "/dev", "/dev/shm", str(Path.home()), tempfile.gettempdir(), self.world["repository"], sys.prefix,
-                   sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"]}
+        folders = {os.getcwd(), "/", "/usr", "/etc", "/dev", "/dev/shm", str(Path.home()), tempfile.gettempdir(), sys.prefix,
+                   self.world["repository"], sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"]}
         state: dict[str, Any] = {
             "the outside folder": tree(self.base / "outside"), "the secret's folder": tree(self.base / "private"),
             "a folder of the machine": {folder: names(folder) for folder in folders if os.path.isdir(folder)},
-            "the libraries": {path: (os.stat(path).st_mode, os.stat(path).st_mtime_ns) for path in (json.__file__, os.path.dirname(json.__file__))},
+            "the libraries": [(s.st_mode, s.st_uid, s.st_mtime_ns) for s in (os.stat(json.__file__), os.stat(Path(json.__file__).parent))],
             "the victim": (self.victim.poll(), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid),
                            resource.prlimit(pid, resource.RLIMIT_NOFILE)),
             "the machine's name": socket.gethostname(), "the judge's priority": os.getpriority(os.PRIO_PROCESS, 0),
@@ -254,13 +254,14 @@ def shooting_range(without: Iterable[str] = (), workers: int = 2) -> Iterator[Ra
         pids = {"judge": os.getpid(), "victim": victim.pid, "parent": pool._pump._parents["highspy"].process.pid}
         homely = [str(path) for path in Path.home().iterdir() if not sys.base_prefix.startswith(str(path))][:5]
         world = {
-            "secret": str(base / "private" / "key"), "outside": str(base / "outside"), "kept": str(base / "outside" / "kept"), "home": str(Path.home()),
-            "repository": str(checkout(".")), "homely": homely, "python": sys.executable, "variable": variable, "mark": mark, "pids": pids, "tcp": ports["tcp"][1],
-            "udp": ports["udp"][1], "unix": ports["unix"], "abstract": abstract, "expected": TRUTH, "disk": Limits().disk, "mounted": "mount" in layers,
-            "counted": "threads" in layers, "numbers": machine.denied if machine else {}, "clone": machine.clone if machine else 0,
-            "epoch": time.time() - time.monotonic(),
+            "secret": str(base / "private" / "key"), "outside": str(base / "outside"), "kept": str(base / "outside" / "kept"),
+            "home": str(Path.home()), "homely": homely, "repository": str(checkout(".")), "python": sys.executable,
+            "variable": variable, "mark": mark, "pids": pids, "tcp": ports["tcp"][1], "udp": ports["udp"][1],
+            "unix": ports["unix"], "abstract": abstract, "expected": TRUTH, "disk": Limits().disk,
+            "mounted": "mount" in layers, "counted": "threads" in layers, "numbers": machine.denied if machine else {},
+            "clone": machine.clone if machine else 0, "epoch": time.time() - time.monotonic(),
         }
-        yield Range(base, judge, pool, victim, layers, world, heard)
+        yield Range(base, judge, pool, victim, layers, world, heard)  # type: ignore[arg-type]
 
 
 def _listen(stack: contextlib.ExitStack, heard: list[str], family: int, kind: int, where: Any) -> Any:
@@ -280,7 +281,6 @@ def _listen(stack: contextlib.ExitStack, heard: list[str], family: int, kind: in
                 heard.append(f"the listener at {where!r}")
 
     threading.Thread(target=wait, daemon=True).start()
-    stack.callback(lambda: contextlib.suppress(OSError).__enter__() or listener.close())
     return listener.getsockname()
 
 

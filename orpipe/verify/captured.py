@@ -113,7 +113,7 @@ class Captured:
                 at += arrays[name].nbytes
             arrays["integer"] = arrays["integer"].view(np.uint8) != 0  # bytes other than 0 and 1 are no booleans
             names = raw[at:].decode("utf-8", errors="replace").split("\0", n + m) if n + m else []
-            if len(names) != n + m:
+            if len(names) != n + m or (n_text and not names):
                 raise ValueError("names are missing or too many")
             words = str(head["library"]), str(head["interface"])
             if not all(_WORD.fullmatch(word) for word in words):

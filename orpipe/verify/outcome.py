@@ -146,6 +146,8 @@ def _report(said: bytes) -> dict[str, Any]:
     if kind == "FileNotFoundError" and os.path.isabs(path) and "\0" not in path and os.path.lexists(path):
         # It is there, outside of all that a program sees.
         kind, message = "PermissionError", f"[Errno 13] Permission denied: {path!r}"
+    if kind == "OSError" and message.startswith("[Errno 30]"):  # read-only: which wall a program runs into first is chance
+        kind = "PermissionError"
     kind = kind if kind.isidentifier() and len(kind) <= 200 else "Exception"
     return {"type": kind, "message": _clean(message), "traceback": _clean(traceback), "memory": memory}
 

@@ -21,7 +21,7 @@ from orpipe.errors import OrpipeError
 from orpipe.problem import Problem
 from orpipe.verify.equivalence import optimum
 from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
-from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, matched
+from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, direction, matched
 from orpipe.verify.equivalence.fit import fit_of
 from orpipe.verify.equivalence.forms import reduced
 from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles, unaccounted
@@ -40,15 +40,19 @@ _MOST_SUBSTITUTIONS = 40
 _MOST_MAPS = 5
 
 
-def compare_problems(a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
-                     labels: tuple[str, str] = ("A", "B"), report: Callable[[Comparison], None] | None = None) -> Comparison:
+def compare_problems(
+    a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False, accept_probes: bool = False,
+    labels: tuple[str, str] = ("A", "B"), report: Callable[[Comparison], None] | None = None,
+) -> Comparison:
     """Is b the same model as the reference a?
 
     budget: seconds.  names: "trusted" (equal names mean the same quantity), "hints" (they propose), "ignored".
-    scale_free: b's objective may be a positive multiple of a's plus a constant.  report: called with every verdict that
+    scale_free: b's objective may be a positive multiple of a's plus a constant.  accept_probes: probes that find no
+    difference make EQUIVALENT; by default they are told, and prove nothing.  report: called with every verdict that
     is reached on the way.  Never raises for what a model says; our own faults are UNDECIDED.
     """
-    engine = _Engine(snapped(a), snapped(b), Clock(budget), names, scale_free, {"a": labels[0], "b": labels[1]}, report)
+    engine = _Engine(snapped(a), snapped(b), Clock(budget), names, scale_free, accept_probes,
+                     {"a": labels[0], "b": labels[1]}, report)
     return engine.run()
 
 
@@ -59,6 +63,7 @@ class _Engine:
     clock: Clock
     naming: Naming
     scale_free: bool
+    accept_probes: bool
     label: Mapping[str, str]
     report: Callable[[Comparison], None] | None = None
     best: Comparison | None = None
@@ -87,7 +92,10 @@ class _Engine:
             if found is not None:
                 return found
             if self.strict is not None:
-                found = self._under(self.strict)
+                try:
+                    found = self._under(self.strict, self.clock.share(0.6))
+                except OutOfTime:  # of its share; the optima may still be told
+                    self.reason = "the budget did not suffice to compare all rows"
                 if found is not None:
                     return found
         else:
@@ -211,9 +219,12 @@ class _Engine:
         return all(p.a not in wanted or (wanted[p.a] == p.b and p.plain) for p in by.pairs)
 
     # -- maps
-    def _under(self, by: Map) -> Comparison | None:
+    def _under(self, by: Map, clock: Clock | None = None) -> Comparison | None:
         """The verdict under one map; None (and the reason) if it stays open."""
-        finding = Mapped(self.a, self.b, by, self.clock, self.scale_free).judge()
+        finding = Mapped(self.a, self.b, by, clock or self.clock, self.scale_free).judge()
+        if finding.method == "probes" and not self.accept_probes:
+            self.reason = f"{finding.count} extreme points of one could all be completed in the other, which is no proof"
+            return None
         if finding.state == "equal":
             method = f"probes({finding.count})" if finding.method == "probes" else finding.method
             return self._equivalent(method, by, finding)
@@ -254,11 +265,11 @@ class _Engine:
             seen.add(by.key)
             fit = fit_of(by, self.form_a, self.form_b)
             best = min(best, fit.differences)
-            return fit.differences, replace(by, trusted=by.trusted and fit.agrees)
+            return fit.differences, replace(by, trusted=by.trusted and (fit.agrees or by.source == "labels"))
 
         for by in self._raw_maps():
             scaled = self._settled(fitted(by, self.form_a, self.form_b, True))
-            if sum(abs(p.scale) != 1 for p in scaled.pairs) > len(by.pairs) // 10:
+            if not scaled.unscaled and self._differences(scaled) < self._differences(by):
                 by = replace(by, trusted=False)  # perhaps amounts in other units
             for turned in (by, self._settled(fitted(by, self.form_a, self.form_b, False)), scaled):
                 if found := offered(turned):
@@ -275,12 +286,15 @@ class _Engine:
             if guess is not None and (found := offered(guess)):
                 yield found[0] + 2, found[1]
 
+    def _differences(self, by: Map) -> int:
+        return fit_of(by, self.form_a, self.form_b).differences
+
     def _raw_maps(self) -> Iterator[Map]:
         """From names: equal ones, then labels; those of at least half of the columns."""
         if self.naming == "ignored":
             return
         found = [] if self.by_names is None else [self.by_names]
-        for by in index_maps(*self.names, self.form_a, self.form_b):
+        for by in index_maps(*self.names, self.form_a, self.form_b, self.a.decision):
             by = self._settled(by)
             # a column without bounds may be counted from anywhere
             endless = np.isinf(self.form_a.low[by.a]) & np.isinf(self.form_a.high[by.a]) & (self.form_a.cost[by.a] != 0)
@@ -329,7 +343,8 @@ class _Engine:
         method = "point" if finding.what == "set" else "objective"
         sentence = difference_sentence(self.a, self.b, finding.witness, self.label)
         found = self._done(Verdict.NOT_EQUIVALENT, method, sentence, by, {"map_from": by.source})
-        return replace(found, witness=finding.witness)
+        judge = self.b if finding.witness.allowed_by == "a" else self.a
+        return replace(found, witness=finding.witness, direction=direction(judge, finding.witness))
 
     def _optimum(self, found: optimum.Optima) -> Comparison | None:
         """WRONG_OPTIMUM if the optima or statuses differ for certain; otherwise keeps what is known."""

@@ -14,12 +14,13 @@ Subject = Problem | Captured | Unsupported
 
 
 def compare(a: Subject, b: Subject, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
-            labels: tuple[str, str] = ("A", "B"), guarded: bool = False) -> Comparison:
+            accept_probes: bool = False, labels: tuple[str, str] = ("A", "B"), guarded: bool = False) -> Comparison:
     """Is b the same model as the reference a, on a's decisions?
 
     budget: seconds; guarded: in a process that is killed when they are over (half a second to start).  names: "trusted"
     (columns of the same name are the same quantity), "hints" or "ignored".  scale_free: b's objective may be a positive
-    multiple of a's plus a constant.  An Unsupported in place of a model (a quadratic term, say) makes it UNDECIDED.
+    multiple of a's plus a constant.  accept_probes: call models equivalent that many probes could not tell apart.  An
+    Unsupported in place of a model (a quadratic term, say) makes it UNDECIDED.
     """
     models = []
     for subject in (a, b):
@@ -31,6 +32,8 @@ def compare(a: Subject, b: Subject, *, budget: float = BUDGET, names: Naming = "
             return Comparison(Verdict.UNDECIDED, "", f"not a linear model that can be compared: {error}", evidence={"unsupported": str(error)})
     first, second = models
     if not guarded:
-        return compare_problems(first, second, budget=budget, names=names, scale_free=scale_free, labels=labels)
+        return compare_problems(first, second, budget=budget, names=names, scale_free=scale_free, accept_probes=accept_probes,
+                                labels=labels)
     with Guard() as guard:
-        return guard.compare(first, second, budget=budget, names=names, scale_free=scale_free, labels=labels)
+        return guard.compare(first, second, budget=budget, names=names, scale_free=scale_free, accept_probes=accept_probes,
+                             labels=labels)

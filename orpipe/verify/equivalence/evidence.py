@@ -46,8 +46,9 @@ class Comparison:
 
     method: identical, isomorphic, unit-scaled, substituted, aggregated, containment, projection, probes(k) for
     EQUIVALENT; point, objective, optimum or status otherwise, and "" where nothing was decided.
-    map: the columns matched, where one was found.  witness: an exact point, for NOT_EQUIVALENT.  direction: objective
-    coefficients under which the optima differ.  evidence: what the verdict rests on, as plain values.
+    map: the columns matched, where one was found.  witness: an exact point, for NOT_EQUIVALENT.  direction: coefficients, in
+    the names of the model that forbids the point, of a function that goes further in the other.  evidence: what the
+    verdict rests on, as plain values.
     """
 
     verdict: Verdict
@@ -115,8 +116,31 @@ def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping
             return (f"both allow {point_text(nonzero(witness.point))}, but its objective is {number(witness.objective_a)} in {label['a']} "
                     f"and {number(witness.objective_b)} in {label['b']}")
         return f"{mine} allows {point_text(nonzero(witness.point))}; {theirs} has no point with these decisions"
-    first = max(witness.broken, key=lambda v: (v.rule != "row", float(v.amount)))
-    return f"{mine} allows what {theirs} forbids: {violation_text(judge, first, witness.image)}"
+    return f"{mine} allows what {theirs} forbids: {violation_text(judge, worst(witness), witness.image)}"
+
+
+def worst(witness: Witness) -> Violation:
+    """What to tell of first: a row before a bound, the largest excess."""
+    return max(witness.broken, key=lambda v: (v.rule == "row", float(v.amount)))
+
+
+def direction(judge: Problem, witness: Witness) -> dict[str, float] | None:
+    """The function that the witness drives past what `judge` allows: the row, or the column, that it breaks most."""
+    if not witness.broken:
+        return None
+    broken = worst(witness)
+    if broken.rule != "row":
+        return None if broken.rule == "integer" else {broken.where: 1.0 if broken.rule == "upper" else -1.0}
+    if broken.where not in judge.rows:
+        return None
+    i = judge.rows.index(broken.where)
+    span = slice(judge.matrix.indptr[i], judge.matrix.indptr[i + 1])
+    entries = {judge.columns[j]: float(v) for v, j in zip(judge.matrix.data[span], judge.matrix.indices[span], strict=True)}
+    if not all(name in witness.image for name in entries):
+        return None
+    total = sum(v * float(witness.image[name]) for name, v in entries.items())
+    sign = 1.0 if total > float(judge.row_upper[i]) else -1.0
+    return {name: sign * v for name, v in entries.items()}
 
 
 def violation_text(problem: Problem, broken: Violation, values: Mapping[str, Fraction]) -> str:

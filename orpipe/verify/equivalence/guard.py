@@ -40,10 +40,10 @@ class Guard:
         self.close()
 
     def compare(self, a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
-                labels: tuple[str, str] = ("A", "B")) -> Comparison:
+                accept_probes: bool = False, labels: tuple[str, str] = ("A", "B")) -> Comparison:
         """As compare_problems, and over by budget + 1 s whatever a solver does."""
         link, began = self._started(), time.perf_counter()
-        settings = {"budget": budget, "names": names, "scale_free": scale_free, "labels": labels}
+        settings = {"budget": budget, "names": names, "scale_free": scale_free, "accept_probes": accept_probes, "labels": labels}
         reached: Comparison | None = None
         why = f"the budget of {budget:g} s is spent (stopped from outside)"
         try:

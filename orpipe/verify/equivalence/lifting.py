@@ -26,7 +26,7 @@ from orpipe.verify.equivalence.region import LOOSE, Clock, Region
 from orpipe.verify.equivalence.witness import Side, Sides, complete
 
 _MOST_PRODUCTS = 1500
-_MOST_POINTS = 128
+_MOST_POINTS = 1024
 _MOST_SPREAD = 1e5
 _VIOLATION = 1e-6  # of a certificate with unit weight
 

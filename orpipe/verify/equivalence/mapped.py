@@ -158,11 +158,21 @@ class Mapped:
         """The verdict by trying every assignment of the matched columns, where that can be done."""
         if self.scale_free or self._missing(asked_a, asked_b) or unaccounted(self.a, self.b, self.by):
             return None
-        found = point_by_point(self.sides, self.form_a, self.form_b, self.by, valued=True)
+        found = self._points(valued=True)
         if found.state == "no":
             assert found.witness is not None
             return Finding("different", what="set" if found.witness.objective_a is None else "objective", witness=found.witness)
         return Finding("equal", "projection", proofs=frozenset(found.proofs)) if found.state == "yes" else None
+
+    def _points(self, valued: bool) -> Containment:
+        """By at most half of the time that is left."""
+        half = self.clock.share(0.5)
+        sides = Sides(self.a, self.b, Region(self.a, half), Region(self.b, half), self.sides.decisions)
+        try:
+            return point_by_point(sides, self.form_a, self.form_b, self.by, valued)
+        except OutOfTime:
+            self.clock.left()
+            return Containment("open", reason="the points to complete are too many to try in time")
 
     def _missing(self, asked_a: Demands, asked_b: Demands) -> str:
         """A decision without counterpart that was not eliminated, or ""."""
@@ -189,7 +199,7 @@ class Mapped:
         """Completions in the models whose other columns could not be eliminated."""
         if missing := self._missing(asked_a, asked_b):
             return Finding("open", reason=f"decision '{missing}' has no counterpart")
-        method, count, proofs = "projection", 0, set()
+        method, count, proofs, stuck = "projection", 0, set(), ""
         tasks: list[tuple[bool, Side, Form, Form, Map]] = [
             (asked_b.complete, "a", self.form_a, self.form_b, self.back),
             (asked_a.complete, "b", self.form_b, self.form_a, self.by)]
@@ -203,7 +213,7 @@ class Mapped:
                 self.clock.left()
                 found = Containment("open", reason="out of time")
             if found.state == "open":
-                found = point_by_point(self.sides, self.form_a, self.form_b, self.by, valued=False)
+                found = self._points(valued=False)
             if found.state == "no":
                 return Finding("different", what="set", witness=found.witness)
             if found.state == "yes":
@@ -212,9 +222,11 @@ class Mapped:
             tried: Probes = probes(self.sides, inside, form, other, by, self.clock.share(0.5))
             if tried.containment.state == "no":
                 return Finding("different", what="set", witness=tried.containment.witness)
-            if not tried.enough:
-                return Finding("open", reason=f"{found.reason}; {tried.done} probes are too few")
+            if not tried.enough:  # the other direction may still refute
+                stuck = stuck or f"{found.reason}; {tried.done} probes are too few"
             method, count = "probes", count + tried.done
+        if stuck:
+            return Finding("open", reason=stuck)
         return Finding("equal", method, proofs=frozenset(proofs), count=count)
 
 

@@ -89,8 +89,9 @@ def _families(names: Sequence[str]) -> dict[str, dict[Labels, int]]:
     return out
 
 
-def index_maps(a: Names, b: Names, form_a: Form, form_b: Form) -> Iterator[Map]:
-    """Families matched with families, labels with labels: as they are, counted from another number, or by order."""
+def index_maps(a: Names, b: Names, form_a: Form, form_b: Form, needed: np.ndarray) -> Iterator[Map]:
+    """Families matched with families, labels with labels: as they are, counted from another number, or by order.
+    Trusted, source "labels": where every family with a needed column (n_a,) has the very labels of its counterpart."""
     left, right = list(a.families), list(b.families)
     if max(len(left), len(right)) > _MOST_FAMILIES:
         return
@@ -113,7 +114,7 @@ def index_maps(a: Names, b: Names, form_a: Form, form_b: Form) -> Iterator[Map]:
                 used_a.add(i)
                 used_b.add(k)
                 pairs += found
-                same = same and raw
+                same = same and (raw or not needed[[u for u, _ in found]].any())
         if pairs:
             yield Map.plain(pairs, "labels" if same else "order of labels", trusted=same)
 
@@ -134,7 +135,7 @@ def _family_pairs(x: Mapping[Labels, int], y: Mapping[Labels, int], marks_a: lis
             if not pairs:
                 continue
             score = sum(_likeness(marks_a[u], marks_b[v]) for u, v in pairs) / max(len(mine), len(theirs))
-            raw = mode is _as_they_are and turned == tuple(range(arity))
+            raw = mode is _as_they_are and turned == tuple(range(arity)) and len(pairs) == len(x) == len(y) > 1
             if best is None or score > best[0] + 1e-9:
                 best = (score, pairs, raw)
         if best is not None and mode is _as_they_are and len(best[1]) == len(x) == len(y) and best[0] > 1.9:

@@ -61,6 +61,7 @@ def test_a_difference_is_told_in_words(capsys: pytest.CaptureFixture[str], monke
     assert sentence.startswith("B allows what A forbids: row capacity[")
     assert any(line.startswith("  point of B: ship[") for line in rest)
     assert any(line.startswith("  breaks in the other: capacity[") for line in rest)
+    assert any(line.startswith("  direction: ") and "ship[" in line for line in rest)
     assert any(line.startswith("  variables matched: 8, 8 by name") for line in rest)
 
 

@@ -160,5 +160,5 @@ def test_labels_are_matched_as_they_are_by_number_or_by_order() -> None:
     numbered = tuple(f"y_{first.index(i) + 1}_{second.index(j) + 1}" for i, j in sources)
     turned = tuple(f"flow[{j},{i}]" for i, j in sources)
     for columns in (numbered, turned):
-        by = next(iter(index_maps(names, Names.of(columns), form, normalise(replace(p, columns=columns)))))
+        by = next(iter(index_maps(names, Names.of(columns), form, normalise(replace(p, columns=columns)), p.decision)))
         assert [(pair.a, pair.b) for pair in by.pairs] == [(k, k) for k in range(p.n_vars)]

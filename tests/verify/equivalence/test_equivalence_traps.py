@@ -185,6 +185,7 @@ def test_sentences_name_rows_variables_and_numbers() -> None:
     assert found.sentence.startswith("the answer allows what the reference forbids: row depot: x + 2*y - 9*z must be at most 0, but is ")
     assert found.witness is not None
     assert [v.where for v in found.witness.broken] == ["depot"]
+    assert found.direction == {"x": 1.0, "y": 2.0, "z": -9.0}
 
 
 def test_one_exact_witness() -> None:
