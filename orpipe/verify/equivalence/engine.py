@@ -17,18 +17,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from orpipe.errors import OrpipeError
+from orpipe.errors import OrpipeError, Unsupported
 from orpipe.problem import Problem
 from orpipe.verify.equivalence import optimum
 from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
 from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, direction, matched
 from orpipe.verify.equivalence.fit import fit_of
-from orpipe.verify.equivalence.forms import reduced
+from orpipe.verify.equivalence.forms import SAME, reduced
 from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles, unaccounted
 from orpipe.verify.equivalence.names import Names, equal_names, index_maps
-from orpipe.verify.equivalence.normalise import Form, normalise, snapped, tidy
+from orpipe.verify.equivalence.normalise import Form, normalise, snapped
 from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
-from orpipe.verify.equivalence.project import implied_whole, substituted
+from orpipe.verify.equivalence.project import substitutions
 from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.equivalence.roles import assignment_map, part_maps
 from orpipe.verify.verdict import Verdict
@@ -36,7 +36,6 @@ from orpipe.verify.verdict import Verdict
 Naming = Literal["trusted", "hints", "ignored"]
 BUDGET = 8.0
 _LOG = logging.getLogger(__name__)
-_MOST_SUBSTITUTIONS = 40
 _MOST_MAPS = 5
 
 
@@ -86,7 +85,12 @@ class _Engine:
 
     # -- the steps
     def _steps(self) -> Comparison:
-        self.form_a, self.form_b = normalise(self.a), normalise(self.b)
+        try:
+            self.form_a, self.form_b = normalise(self.a), normalise(self.b)
+        except Unsupported:  # too large for all but this
+            if self._word_for_word():
+                return self._equivalent("identical", Map.plain(equal_names(*self.names), "names"))
+            raise
         if not (self.form_a.empty or self.form_b.empty):
             found = self._structure()
             if found is not None:
@@ -98,6 +102,8 @@ class _Engine:
                     self.reason = "the budget did not suffice to compare all rows"
                 if found is not None:
                     return found
+        elif self._word_for_word():
+            return self._equivalent("identical", Map.plain(equal_names(*self.names), "names"))
         else:
             self.reason = "the bounds of a model contradict each other"
         self.optima = optimum.both(self.a, self.b, self.clock.share(0.4))
@@ -107,6 +113,9 @@ class _Engine:
         if self.strict is None and not (self.form_a.empty or self.form_b.empty):
             return self._search()
         return self._left_over(self.reason)
+
+    def _word_for_word(self) -> bool:
+        return self.naming != "ignored" and self.a.difference(self.b, rtol=SAME) is None
 
     @cached_property
     def names(self) -> tuple[Names, Names]:
@@ -186,7 +195,7 @@ class _Engine:
         if abs(small_a.n - small_b.n) == 1:
             wider, gone, other = (small_a, gone_a, small_b) if small_a.n > small_b.n else (small_b, gone_b, small_a)
             still = centred(other)
-            for form in _substitutions(wider, gone[wider.columns]):
+            for form in substitutions(wider, gone[wider.columns]):
                 thinner = reduced(form, gone[form.columns])
                 if thinner.n == other.n:
                     pair = (centred(thinner), still)
@@ -378,18 +387,3 @@ class _Engine:
             return self.best
         sentence = self.best.sentence if reason in self.best.sentence else f"{self.best.sentence}; not settled further: {reason}"
         return replace(self.best, sentence=sentence, evidence={**self.best.evidence, "open": reason, "solves": dict(self.clock.solves)})
-
-
-def _substitutions(form: Form, removable: np.ndarray) -> Iterator[Form]:
-    """The form with one removable column (n,) put in through an equality, for every such pair up to a number."""
-    tried = 0
-    for r in np.flatnonzero(form.equal).tolist():
-        for j in np.flatnonzero(form.A[r]).tolist():
-            if not removable[j] or (form.whole[j] and not implied_whole(form, r, j)):
-                continue
-            tried += 1
-            if tried > _MOST_SUBSTITUTIONS:
-                return
-            thinner = tidy(substituted(form, j, r))
-            if not thinner.empty:
-                yield thinner

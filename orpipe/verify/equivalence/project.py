@@ -7,6 +7,7 @@ incomplete: they all hold, but are not all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from orpipe.verify.equivalence.normalise import Form, tidy
 
 _GROWTH = 120  # rows that one elimination may add
 _MOST_ROWS = 600
+_MOST_SUBSTITUTIONS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,3 +182,18 @@ def implied_whole(form: Form, r: int, j: int) -> bool:
     others = entries[entries != j]
     return bool(form.whole[others].all() and (np.abs(ratio - np.rint(ratio)) <= 1e-12 * np.maximum(1, np.abs(ratio))).all()
                 and abs(side - round(side)) <= 1e-9)
+
+
+def substitutions(form: Form, removable: np.ndarray) -> Iterator[Form]:
+    """The form with one removable column (n,) put in through an equality, for every such pair up to a number."""
+    tried = 0
+    for r in np.flatnonzero(form.equal).tolist():
+        for j in np.flatnonzero(form.A[r]).tolist():
+            if not removable[j] or (form.whole[j] and not implied_whole(form, r, j)):
+                continue
+            tried += 1
+            if tried > _MOST_SUBSTITUTIONS:
+                return
+            thinner = tidy(substituted(form, j, r))
+            if not thinner.empty:
+                yield thinner

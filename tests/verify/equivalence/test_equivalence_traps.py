@@ -146,6 +146,20 @@ def test_infeasible_and_unbounded_are_ordinary_truths() -> None:
     assert same(empty, empty.replace(">= 2", ">= 3")) is Verdict.SAME_OPTIMUM
 
 
+def test_what_contradicts_itself_or_is_too_large_still_equals_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    crossed = "max x + y; c: x + y <= 4; d: x >= 3; bounds x <= 2"
+    assert same(crossed, crossed) is Verdict.EQUIVALENT
+    assert same(crossed, crossed.replace("<= 4", "<= 5")) is Verdict.SAME_OPTIMUM
+    from orpipe.verify.equivalence import normalise
+
+    monkeypatch.setattr(normalise, "MOST_ENTRIES", 3)
+    a, b = model(SUPPLY), model(SUPPLY)
+    assert compare(a, b).verdict is Verdict.EQUIVALENT
+    found = compare(a, model(SUPPLY.replace("need: x + y >= 6", "need: x + y >= 7")))
+    assert found.verdict is Verdict.UNDECIDED
+    assert "too many to compare" in found.sentence
+
+
 def test_the_scale_of_the_objective_is_a_contract_of_its_own() -> None:
     a, b = "min 2 x + 3 y; c: x + y >= 4; d: x <= 3", "min 4 x + 6 y + 7; c: x + y >= 4; d: x <= 3"
     assert same(a, b) in WRONG
