@@ -109,7 +109,7 @@ class Child:
                 raise OSError(error)
             limits = Limits(*marshal.loads(message)[1:])
             program, files = marshal.loads(_content(job))
-            _close_from(_RULES + 1)
+            _close_from(_RULES + 1 if rules >= 0 else _RULES)
             if cell.mounted and limits.disk != cell.disk:
                 root.mount_work(limits.disk, again=True)
             os.chdir(self.work)

@@ -22,6 +22,11 @@ for path in ("/proc/self/environ", f"/proc/{world['pids']['judge']}/environ", "/
         gained(path)
 # The strings that execve left above the stack.
 first = ctypes.cast(environ[0], ctypes.c_void_p).value if environ and environ[0] else 0
+needle = mark.encode()  # without its "=", which would put into this program's own memory what it looks for
 for page in range(-64, 64):
-    if mark.encode() + b"=" in readable((first & ~4095) + page * 4096, 4096):
-        gained("the stack's far end")
+    found = readable((first & ~4095) + page * 4096, 4096)
+    at = found.find(needle)
+    while at >= 0:
+        if found[at + len(needle):at + len(needle) + 1] == b"=":
+            gained("the stack's far end")
+        at = found.find(needle, at + 1)
