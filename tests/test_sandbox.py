@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -265,6 +266,7 @@ def interpreter() -> Iterator[list[str]]:
     inside = Path(sys.executable).resolve().relative_to(sys.base_prefix)
     mount = f"mount --bind '{sys.base_prefix}' '{folder}' && cd / && exec \"$@\""
     yield ["unshare", "-m", "sh", "-c", mount, "sh", "setpriv", "PLACE", "env", f"PYTHONPATH={sysconfig.get_paths()['purelib']}",
+           f"LD_LIBRARY_PATH={folder}/lib",
            "PYTHONDONTWRITEBYTECODE=1", f"{folder}/{inside}"]
     os.rmdir(folder)
 
@@ -427,6 +429,31 @@ def test_an_interpreter_that_forgets_its_pool_leaves_nothing(tmp_path: Path) -> 
                           env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.stdout == "ok\n" and done.stderr == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pool_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    code = f"import os, sys; sys.path[:0] = {[str(ROOT)]!r}\nfrom orpipe.verify.sandbox import Pool, Job\n" \
+           f"p = Pool(2); p.run({GOOD!r})\nf = p.submit(Job({GOOD!r} + 'while True: pass'))\nimport time; time.sleep(0.5)\n" \
+           "print(p._pump._parents['highspy'].process.pid, flush=True); os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.returncode == -signal.SIGKILL
+    for _ in range(100):
+        if not list(tmp_path.iterdir()) and not Path("/proc", done.stdout.strip(), "fd").exists():
+            break
+        time.sleep(0.05)
+    assert list(tmp_path.iterdir()) == [] and not _running("orpipe-sandbox-", str(tmp_path))
+
+
+def _running(*words: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                line = (entry / "cmdline").read_bytes().decode(errors="replace")
+                if all(word in line for word in words):
+                    found.append(line)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------- the parts

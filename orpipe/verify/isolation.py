@@ -228,11 +228,12 @@ class Cell:
         if not self._joined or "seccomp" not in self.layers:
             return []
         found = []
-        for _ in range(count):
+        names = [_NAMES[name] for name in _JOINED if name in self.layers]
+        with contextlib.suppress(OSError):  # too many for this machine, or no /proc: runs make their own
+            for _ in range(count):
+                unshare(self._joined)
+                found.append(tuple(os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names))
             unshare(self._joined)
-            names = [_NAMES[name] for name in _JOINED if name in self.layers]
-            found.append(tuple(os.open(f"/proc/self/ns/{name}", os.O_RDONLY | os.O_CLOEXEC) for name in names))
-        unshare(self._joined)
         return found
 
     def enter(self, namespaces: tuple[int, ...] | None) -> None:
