@@ -10,29 +10,33 @@ import numpy as np
 
 from orpipe.proof.checker import Fault
 from orpipe.proof.form import Form
+from orpipe.proof.paths import sums
 from orpipe_solvers._hot import HotLP
 
 ROUNDS = 4
+DEEP_ROUNDS = 12  # with sums of rows, which go on giving
 _ROWS = 40  # tableau rows looked at in a round
-_KEPT = 15
+_KEPT, _DEEP_KEPT = 15, 25
 _SCALE = 10_000  # coefficients are rounded up to multiples of 1 / _SCALE
 _DENOMINATOR = 1000
+_WORTH = 1e-7  # a round that lifts the bound by less, relatively, is the last
 _LARGEST = 10**9  # a longer cut does the LP more harm than good
 
 
-def strengthened(form: Form, enough: Callable[[float], bool], rounds: int = ROUNDS) -> HotLP:
-    """The root LP after rounds of cuts, which are appended to the form; none is looked for once the bound is enough."""
+def strengthened(form: Form, enough: Callable[[float], bool], deep: bool = False) -> HotLP:
+    """The root LP after rounds of cuts, which are appended to the form; none is looked for once the bound is enough.
+    deep: more rounds, and sums of rows along continuous columns as well."""
     hot = HotLP(form.lp)
     integer = form.integer
     last = -math.inf
-    for _ in range(rounds):
+    for _ in range(DEEP_ROUNDS if deep else ROUNDS):
         if not integer.any():
             break
         root = hot.run(form.box.lower, form.box.upper)
-        if root.status != "optimal" or root.point is None or enough(root.objective) or root.objective <= last + 1e-7 * max(1.0, abs(last)):
+        if root.status != "optimal" or root.point is None or enough(root.objective) or root.objective <= last + _WORTH * max(1.0, abs(last)):
             break
         last = root.objective
-        recipes = _round(form, hot, root.point)
+        recipes = _round(form, hot, root.point, deep)
         if not recipes:
             break
         form.extend(recipes)
@@ -40,7 +44,7 @@ def strengthened(form: Form, enough: Callable[[float], bool], rounds: int = ROUN
     return hot
 
 
-def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
+def _round(form: Form, hot: HotLP, x: np.ndarray, deep: bool) -> list[list]:
     part = x - np.floor(x)
     depth = np.where(form.integer, np.minimum(part, 1 - part), 0.0)
     order = np.argsort(-depth, kind="stable")[:_ROWS]
@@ -54,6 +58,8 @@ def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
     done: set[int] = set()
     kept_state = (replay.side_den, list(replay.low), list(replay.high))
     recipes = [(_recipe(form, x, activity, weights), False) for _, weights in hot.tableau(wanted)]
+    if deep:
+        recipes += [(_recipe(form, x, activity, weights), False) for weights in sums(form, x, activity, _DEEP_KEPT)]
     for recipe, forced in [*recipes, *_single_rows(form, x, activity)]:
         if recipe is None:
             continue
@@ -70,7 +76,8 @@ def _round(form: Form, hot: HotLP, x: np.ndarray) -> list[list]:
         if forced and norm > 0 and recipe[3][0][0] not in done:
             alike.append(recipe)
             done.add(recipe[3][0][0])
-    best = [recipe for score, _, recipe in sorted(tried, key=lambda t: t[:2])[:_KEPT] if score < 0]
+    kept = _DEEP_KEPT if deep else _KEPT
+    best = [recipe for score, _, recipe in sorted(tried, key=lambda t: t[:2])[:kept] if score < 0]
     best += [recipe for recipe in alike if recipe not in best]
     del replay.rows[floor:], replay.units[floor:]
     replay.side_den, replay.low, replay.high = kept_state

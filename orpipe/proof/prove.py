@@ -19,6 +19,7 @@ from orpipe.proof.search import Search, basic
 from orpipe.solve import Label
 
 NODES = 2000
+_FIRST = 200  # a mixed-integer proof that takes more nodes is begun again with deeper cuts
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +89,13 @@ def _optimal(problem: Problem, label: Label, deadline: float, nodes: int) -> Cer
         better.append(vertex)
         return False
 
-    search = Search(form, cutoff, nodes=nodes, deadline=deadline, whole=whole)
+    mixed = not problem.integer.all()
+    search = Search(form, cutoff, nodes=min(nodes, _FIRST) if mixed else nodes, deadline=deadline, whole=whole)
     state = search.run()
+    if state == "limit" and not better and mixed and nodes > len(search.tree):
+        form = Form(problem)
+        search = Search(form, cutoff, nodes=nodes - len(search.tree), deep=True, deadline=deadline, whole=whole)
+        state = search.run()
     if better:
         value = problem.objective(better[0].point)
         return Refuted(f"a point of objective {value} is better than {label.objective_exact}", better[0].point)

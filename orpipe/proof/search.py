@@ -51,7 +51,7 @@ def basic(problem: Problem, basis: Basis | None = None) -> Vertex | None:
 @dataclass
 class Search:
     """cutoff: nodes whose objective (form units) is no less than it are closed; None: only empty nodes are.  strict: only
-    nodes above the cutoff.  whole(vertex, box) is asked at points of integer value that are not closed by
+    nodes above the cutoff.  deep: cuts from sums of rows too.  whole(vertex, box) is asked at points of integer value that are not closed by
     their bound; it says whether to go on."""
 
     form: Form
@@ -59,6 +59,7 @@ class Search:
     strict: bool = False
     nodes: int = 2000
     cuts: bool = True
+    deep: bool = False
     deadline: float = math.inf
     whole: Callable[[Vertex, Box], bool] = lambda vertex, box: False
     settled: Callable[[Box], bool] = lambda box: False
@@ -69,7 +70,7 @@ class Search:
         form = self.form
         if self._crossed():
             return "closed"
-        self.hot = strengthened(form, self._reaches) if self.cuts else HotLP(form.lp)
+        self.hot = strengthened(form, self._reaches, self.deep) if self.cuts else HotLP(form.lp)
         gains, counts = np.ones((form.n, 2)), np.zeros((form.n, 2))
         todo: list[tuple[Box, tuple[int, int, float, float] | None]] = [(form.box, None)]
         while todo:
