@@ -36,9 +36,9 @@ from orpipe.errors import OrpipeError, UsageError
 from orpipe.http1 import MOST_HEAD, Head, Refused, drain, read_body, read_head, response, send
 from orpipe.rewards import check_table, worth
 from orpipe.verify.answers import Answer
-from orpipe.verify.isolation import available_layers
+from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.items import answer
-from orpipe.verify.judge import FULL, Judge, VerdictRow
+from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.sandbox import Job, Pool, Run
 
 __all__ = ["Bounds", "Client", "LastPool", "Service", "is_loopback", "read_token"]
