@@ -18,6 +18,7 @@ import ipaddress
 import json
 import logging
 import math
+import os
 import platform
 import re
 import signal
@@ -172,7 +173,8 @@ class Service:
         try:
             server = await asyncio.start_server(self._accept, host, port, limit=MOST_HEAD, backlog=256)
         except OSError as error:
-            raise UsageError(f"cannot listen on {host}, port {port} ({error.strerror or error}); choose others with --host and --port") from None
+            why = os.strerror(error.errno) if error.errno else str(error)  # asyncio's own text says the address again
+            raise UsageError(f"cannot listen on {host}, port {port} ({why}); choose others with --host and --port") from None
         signals = (signal.SIGTERM, signal.SIGINT)
         with contextlib.suppress(RuntimeError, ValueError):  # only the main thread has signals
             for number in signals:
