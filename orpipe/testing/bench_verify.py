@@ -276,7 +276,10 @@ def bench_verify(
     """Measure answers judged per second beside a plain runner, or memory."""
     if memory_of:
         heads = ["answers", "judge, MB", "all processes, MB"]
-        steps = list(memory(memory_of, workers))
+        steps = []
+        for step in memory(memory_of, workers):  # minutes: told as it goes
+            console.say(f"bench: {step.answers} answers, judge {step.judge_mb} MB, all processes {step.all_mb} MB")
+            steps.append(step)
         if as_json:
             console.put(json.dumps([asdict(s) for s in steps], indent=2))
         else:
