@@ -35,8 +35,9 @@ check: setup ## ruff and mypy
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy orpipe solvers
 
-bench: setup ## measures speed, memory and acceptance
+bench: setup ## measures speed, memory and acceptance, then the judge (ARGS=--update-readme writes the tables)
 	@$(BIN)/python -m orpipe.testing.bench --workers $(WORKERS) $(ARGS)
+	@$(BIN)/python -m orpipe.testing.bench_verify --workers $(WORKERS) $(filter --quick --json --update-readme,$(ARGS))
 
 new-family: setup ## NAME=my_family: starts a problem family: its file, its words, its golden instance
 	@test -n "$(NAME)" || { echo "make new-family: which? NAME=my_family" >&2; exit 2; }

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -114,7 +115,7 @@ def generate(
     if as_json:
         put_json(summary)
     else:
-        _report(summary, str(output))
+        _report(summary, str(output), chosen.tasks)
     if summary.shortfall or summary.faults:
         told = [f"{summary.shortfall} slots found no acceptable draw" if summary.shortfall else "",
                 f"{summary.faults} draws ended in an error of orpipe" if summary.faults else ""]
@@ -127,7 +128,7 @@ def _slots(recipe: Any) -> int:
     return len(plan(recipe))
 
 
-def _report(summary: Summary, title: str) -> None:
+def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
     """Draws through the stages, refusals by reason, rows by split."""
     refused: dict[str, int] = {}
     for reason, count in summary.rejected.items():
@@ -144,6 +145,8 @@ def _report(summary: Summary, title: str) -> None:
         put_table(["rejected", "reason", "draws"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
+    if "diagnose" in tasks and any(summary.counts.get("instances", {}).values()):
+        put("Instances whose id ends in -tight are infeasible variants of others, made for the task 'diagnose'; they add to the count.")
     resumed = f", {summary.resumed} of {summary.accepted} slots from an earlier run" if summary.resumed else ""
     put(f"{summary.accepted} of {summary.attempted} draws accepted, {summary.replayed} programs replayed, {summary.wall:.0f} s with "
         f"{summary.workers} workers, at most {summary.peak_mb:.0f} MB a process{resumed}")

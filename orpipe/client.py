@@ -16,7 +16,7 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -71,9 +71,11 @@ class Client(RewardFunction):
         if self.batch < 1 or self.parallel < 1:
             raise UsageError("batch and parallel are at least 1")
 
-    def health(self) -> dict[str, Any]:
-        """Raises EnvironmentError_ if the service cannot be reached, UsageError for a wrong token; as do all below."""
-        return self._ask("GET", "/health", None)
+    def health(self, patience: float = 5.0) -> dict[str, Any]:
+        """Raises EnvironmentError_ if the service cannot be reached, here within `patience` seconds and one response's wait of
+        as many; UsageError for a wrong token.  So do all below."""
+        quick = replace(self, patience=min(self.patience, patience), timeout=min(self.timeout, max(patience, 1.0)))
+        return quick._ask("GET", "/health", None)
 
     def judge(self, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Rows (VerdictRow.record) in the order of the answers; see orpipe.serve for what an answer is."""

@@ -114,7 +114,20 @@ def _told(error: ValidationError) -> UsageError | NotFound:
     if first["type"] == "literal_error":
         known = {"tasks": TASKS, "interfaces": INTERFACE_KINDS}[str(first["loc"][0])]
         return NotFound.among(str(first["loc"][0]).removesuffix("s"), str(first["input"]), known)
-    message = first["msg"].removeprefix("Value error, ").replace("valid tuple", "list such as [a, b]")
+    message = _wanted(first["type"], first.get("ctx", {})) or first["msg"].removeprefix("Value error, ").replace("Input should", "must")
     if not field:
         return UsageError(f"recipe: {message}")
     return UsageError(f"recipe setting '{field}': {message} (given {first['input']!r:.60})")
+
+
+def _wanted(kind: str, limits: Mapping[str, object]) -> str:
+    """pydantic's complaint in our words; "" where it speaks plainly."""
+    for name, word in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        if name in limits:
+            return f"must be {word} {limits[name]:g}" if isinstance(limits[name], int | float) else f"must be {word} {limits[name]}"
+    if kind == "string_pattern_mismatch":
+        return "must be one line of text"
+    words = {"int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list such as [a, b]",
+             "list": "a list such as [a, b]", "string": "text", "finite": "a finite number"}
+    what = words.get(kind.partition("_")[0])
+    return f"must be {what}" if what else ""

@@ -38,12 +38,12 @@ class ParseError(OrpipeError):
 
 class NotFound(OrpipeError):
     @classmethod
-    def among(cls, kind: str, name: str, known: Iterable[str]) -> NotFound:
-        """«no family 'knapsak'; did you mean 'knapsack'?», or the list of what there is."""
+    def among(cls, kind: str, name: str, known: Iterable[str], where: str = "") -> NotFound:
+        """«no family 'knapsak'; did you mean 'knapsack'?», or the list of what there is.  where: as in «of 'diet'»."""
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(names)
-        return cls(f"no {kind} '{name}'; {hint}")
+        return cls(f"no {kind} '{name}'{where and ' '}{where}; {hint}")
 
 
 class UsageError(OrpipeError):

@@ -73,7 +73,7 @@ def scenarios(family: str) -> tuple[Scenario, ...]:
 def scenario(family: str, name: str) -> Scenario:
     known = {s.id: s for s in scenarios(family)}
     if name not in known:
-        raise NotFound.among(f"scenario of '{family}'", name, known)
+        raise NotFound.among("scenario", name, known, f"of '{family}'")
     return known[name]
 
 

@@ -18,6 +18,7 @@ import ipaddress
 import json
 import logging
 import math
+import os
 import platform
 import re
 import signal
@@ -36,9 +37,9 @@ from orpipe.errors import OrpipeError, UsageError
 from orpipe.http1 import MOST_HEAD, Head, Refused, drain, read_body, read_head, response, send
 from orpipe.rewards import check_table, worth
 from orpipe.verify.answers import Answer
-from orpipe.verify.isolation import available_layers
+from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.items import answer
-from orpipe.verify.judge import FULL, Judge, VerdictRow
+from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.sandbox import Job, Pool, Run
 
 __all__ = ["Bounds", "Client", "LastPool", "Service", "is_loopback", "read_token"]
@@ -172,7 +173,8 @@ class Service:
         try:
             server = await asyncio.start_server(self._accept, host, port, limit=MOST_HEAD, backlog=256)
         except OSError as error:
-            raise UsageError(f"cannot listen on {host}, port {port} ({error.strerror or error}); choose others with --host and --port") from None
+            why = os.strerror(error.errno) if error.errno else str(error)  # asyncio's own text says the address again
+            raise UsageError(f"cannot listen on {host}, port {port} ({why}); choose others with --host and --port") from None
         signals = (signal.SIGTERM, signal.SIGINT)
         with contextlib.suppress(RuntimeError, ValueError):  # only the main thread has signals
             for number in signals:

@@ -38,20 +38,20 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("content", "message"), [
     ("sfft: 3", "no recipe setting 'sfft'; did you mean 'sft'?"),
-    ("sft: 0", "recipe setting 'sft': Input should be greater than or equal to 1 (given 0)"),
-    ("sft: many", "recipe setting 'sft': Input should be a valid integer, unable to parse string as an integer (given 'many')"),
+    ("sft: 0", "recipe setting 'sft': must be at least 1 (given 0)"),
+    ("sft: many", "recipe setting 'sft': must be a whole number (given 'many')"),
     ("tasks: [solv]", "no task 'solv'; did you mean 'solve'?"),
     ("interfaces: [table]", "no interface 'table'; did you mean 'tables'?"),
     ("tasks: []", "recipe: tasks and interfaces must not be empty"),
-    ("families: knapsack", "recipe setting 'families': Input should be a list such as [a, b] (given 'knapsack')"),
+    ("families: knapsack", "recipe setting 'families': must be a list such as [a, b] (given 'knapsack')"),
     ("families: [tsp, tsp]", "recipe setting 'families': names an entry twice (given ['tsp', 'tsp'])"),
     ("validation: 0.6\ntest: 0.5", "recipe: validation and test must leave something for train"),
-    ("validation: .nan", "recipe setting 'validation': Input should be a finite number (given nan)"),
-    ("attempts: 100", "recipe setting 'attempts': Input should be less than or equal to 64 (given 100)"),
+    ("validation: .nan", "recipe setting 'validation': must be a finite number (given nan)"),
+    ("attempts: 100", "recipe setting 'attempts': must be at most 64 (given 100)"),
     ("- sft\n- 3", "must be a mapping of settings, for example 'sft: 500'"),
     ("1: 2", "must be a mapping of settings"),
     ("sft: [1", "is not YAML (line 1); check quotes and indentation"),
-    ("name: \"a\\nb\"", "recipe setting 'name': String should match pattern"),
+    ("name: \"a\\nb\"", "recipe setting 'name': must be one line of text"),
 ])
 def test_a_bad_recipe_is_one_line_that_names_the_setting(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(OrpipeError) as error:

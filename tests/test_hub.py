@@ -368,6 +368,10 @@ def test_no_hub_there(folder: Path, pauses: list[float]) -> None:
     with pytest.raises(EnvironmentError_, match=r"no connection to http://127.0.0.1:\d+ \(.*\); check the network"):
         send(folder, gone)
     assert len(pauses) >= 6
+    pauses.clear()
+    with pytest.raises(EnvironmentError_, match="no connection to"):  # a dry run has nothing to lose
+        send(folder, gone, dry_run=True)
+    assert pauses == []
 
 
 @pytest.mark.parametrize(("private", "message"), [(True, "exists and is public"), (False, "exists and is private")])

@@ -496,3 +496,19 @@ def test_the_machines_layers_are_told_with_reasons() -> None:
     layers = available_layers()
     assert [layer.name for layer in layers] == list(WHAT)
     assert all(layer.available or layer.reason for layer in layers) and "limits" in LAYERS
+
+
+@pytest.mark.parametrize("without", [(), ("pid",)])
+def test_a_run_forked_without_the_interpreters_handlers_has_a_sound_interpreter(without: tuple[str, ...]) -> None:
+    """Threads, locks, the main thread, its signals and temporary files work; `random` draws the same in every run."""
+    program = ("import os, random, signal, tempfile, threading, concurrent.futures as f\n"
+               "assert threading.current_thread() is threading.main_thread() and threading.active_count() == 1\n"
+               "with f.ThreadPoolExecutor(3) as pool: assert list(pool.map(abs, [-1, -2])) == [1, 2]\n"
+               "signal.signal(signal.SIGALRM, lambda *_: print('rang')); signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+               "threading.Event().wait(0.1)\n"
+               "with tempfile.NamedTemporaryFile() as file: assert os.path.exists(file.name)\n"
+               "print(random.random())")
+    with Pool(2, without=without) as pool:
+        runs = pool.run_many([Job(program, library="highspy")] * 3)
+    assert [r.outcome for r in runs] == ["no model"] * 3, runs
+    assert len({r.stdout for r in runs}) == 1 and runs[0].stdout.startswith("rang\n0.")

@@ -81,7 +81,7 @@ def _lower(model: Model, choices: tuple[tuple[str, str], ...]) -> Model:
     for idiom in model.idioms:
         name = chosen.get(idiom.name) or chosen.get(idiom.kind) or idiom.default
         if name not in _REGISTRY[idiom.kind]:
-            raise NotFound.among(f"reformulation of {idiom.kind}", name, _REGISTRY[idiom.kind])
+            raise NotFound.among("reformulation", name, _REGISTRY[idiom.kind], f"of {idiom.kind}")
         if name not in available(idiom):
             raise NotFound(f"idiom '{idiom.name}' declares no {_NEEDS[idiom.kind, name]}, which its reformulation '{name}' "
                            f"needs; use {' or '.join(available(idiom))}")

@@ -96,7 +96,7 @@ def push(
     if token is None and not dry_run:
         raise EnvironmentError_("no Hugging Face token; set HF_TOKEN or run 'hf auth login', then push again")
     api = HfApi(endpoint=endpoint, token=token or False, library_name="orpipe", library_version=__version__)
-    hub = _Hub(api, repo_id, token)
+    hub = _Hub(api, repo_id, token, patient=not dry_run)
 
     if not dry_run:
         hub.tried(lambda: api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True))
@@ -157,10 +157,10 @@ class _Plan:
 
 
 class _Hub:
-    """One repository, spoken to with patience."""
+    """One repository, spoken to with patience; without it (nothing is at stake) a hub that is out of reach is told at once."""
 
-    def __init__(self, api: HfApi, repo_id: str, token: str | None) -> None:
-        self.api, self.repo_id, self.token, self.retries = api, repo_id, token, 0
+    def __init__(self, api: HfApi, repo_id: str, token: str | None, patient: bool = True) -> None:
+        self.api, self.repo_id, self.token, self.patient, self.retries = api, repo_id, token, patient, 0
 
     def tried(self, action: Callable[[], T]) -> T:
         """action(), again after a pause while the hub fails in ways that pass; else one clear OrpipeError."""
@@ -173,7 +173,7 @@ class _Hub:
                 fault = _fault(error)
                 if fault is None:
                     raise
-                if not fault.passing or wait is None:
+                if not fault.passing or wait is None or (fault.status is None and not self.patient):
                     raise self.explained(fault) from None
                 pause = min(max(wait, fault.retry_after), _LONGEST_WAIT)
                 log.warning("hub: %s; trying again in %g s", self._clean(fault.text), pause)

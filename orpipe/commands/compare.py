@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,13 +33,15 @@ def compare(
 ) -> None:
     """Decide whether two models are the same: the same decisions allowed, at the same objective.
 
-    Prints the verdict, its evidence and one plain sentence. Exit 0 equivalent, 1 not, 2 misuse, 4 undecided (also where only the optimum agrees)."""
+    Prints the verdict, its evidence and one plain sentence. Exit 0 equivalent, 1 not (a program that does not run is not: its verdict reads
+    ERROR, also in --json), 2 misuse, 4 undecided (also where only the optimum agrees). Seconds include running programs."""
     from orpipe.errors import Unsupported
     from orpipe.verify.equivalence import Comparison
     from orpipe.verify.equivalence import compare as judge
     from orpipe.verify.subjects import read
     from orpipe.verify.verdict import Verdict
 
+    began = time.perf_counter()
     left, right = read(a, data, timeout), read(b, data, timeout)
     fault = next((f"{name}: {x.fault}" for name, x in ((a, left), (b, right)) if x.fault), "")
     if fault or left.problem is None or right.problem is None:
@@ -45,6 +49,7 @@ def compare(
     else:
         guarded = not isinstance(left.problem, Unsupported) and not isinstance(right.problem, Unsupported)
         found = judge(left.problem, right.problem, budget=budget, names=names, scale_free=scale_free, accept_probes=probes, guarded=guarded)
+    found = replace(found, seconds=time.perf_counter() - began)
     if as_json:
         put_json({"a": a, "b": b, **found.record()})
     else:

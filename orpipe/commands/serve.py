@@ -40,7 +40,7 @@ def serve(
         service = Service(judge, token=token, bounds=Bounds(queue=queue, grace=timeout + 10.0))
 
         def ready(url: str) -> None:
-            say(f"orpipe: serving on {url} with {workers} workers, isolation {service.isolation}; Ctrl-C stops")
+            say(f"orpipe: serving on {url} with {workers} worker{'s' * (workers != 1)}, isolation {service.isolation}; Ctrl-C stops")
 
         asyncio.run(service.run(host, port, ready))
     say("orpipe: stopped")

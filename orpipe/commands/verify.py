@@ -62,6 +62,8 @@ def verify(
     answers = open_answers(file, preset=preset, given=given, labels=labels, benchmark=benchmark, split=split, config=config)
     for line in answers.said:
         say(line)
+    if not output.parent.is_dir():
+        say(f"folder '{output.parent}' is made for the verdicts")
     with (
         Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation, solve_timeout=solve_timeout,
               limits=Limits(memory=memory << 20)) as judge,

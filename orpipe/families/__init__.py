@@ -85,7 +85,7 @@ def _symbolic(family: Family, formulation: str) -> Model:
     if formulation not in family.formulations:
         from orpipe.errors import NotFound
 
-        raise NotFound.among(f"formulation of '{family.name}'", formulation, family.formulations)
+        raise NotFound.among("formulation", formulation, family.formulations, f"of '{family.name}'")
     builder = Builder(family.name)
     family.model(builder, formulation)
     return builder.build()

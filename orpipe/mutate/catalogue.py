@@ -80,7 +80,7 @@ class Operator:
         """Raises NotFound for a site where the operator does not apply."""
         found = {p.site: p for p in self.applicable(model)}
         if site not in found:
-            raise NotFound.among(f"site of '{self.id}' in model '{model.name}'", str(site), map(str, found))
+            raise NotFound.among("site", str(site), map(str, found), f"of '{self.id}' in model '{model.name}'")
         return Mutant(self, site, found[site].on(model), found[site])
 
     def apply(self, model: Model, site: Site) -> Model:

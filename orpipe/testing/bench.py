@@ -131,11 +131,11 @@ def readme_block(report: Report) -> str:
     return "\n".join([START, head, "", "| what | measured |", "| --- | --- |", *(f"| {what} | {value} |" for what, value in rows), END])
 
 
-def with_block(text: str, block: str) -> str:
-    """README text with its marked block replaced.  UsageError if there is not exactly one."""
-    found = re.findall(rf"{re.escape(START)}.*?{re.escape(END)}", text, re.S)
+def with_block(text: str, block: str, start: str = START, end: str = END, name: str = "README.md") -> str:
+    """The text of `name` with its marked block replaced.  UsageError if there is not exactly one."""
+    found = re.findall(rf"{re.escape(start)}.*?{re.escape(end)}", text, re.S)
     if len(found) != 1:
-        raise UsageError(f"README.md holds {len(found)} blocks between '{START}' and '{END}'; put these two lines where the table belongs")
+        raise UsageError(f"{name} holds {len(found)} blocks between '{start}' and '{end}'; put these two lines where the table belongs")
     return text.replace(found[0], block)
 
 

@@ -1,24 +1,28 @@
 """Answers judged per second, library by library, beside a plain runner: a fresh interpreter for each program.
 
-    python -m orpipe.testing.bench_verify --workers 2
+    python -m orpipe.testing.bench_verify                     five libraries
+    python -m orpipe.testing.bench_verify --update-readme     and the tables of README.md and docs/judging.md replaced
+    python -m orpipe.testing.bench_verify --memory 10000      resident memory while so many answers are judged, in ten steps
 
 The answers are transportation models of 5 x 6, every one with other data, as Markdown with one fence; one label in four is
 wrong, so that the two-family solve is part of the figure.  The judge is warm when the clock starts (starting it is measured
 apart).  The plain runner does less: no isolation, no capture, no solve of its own; it runs the same programs and takes the
-number they print.
+number they print.  "CPU ms" is processor time an answer, of the judge and all its processes: the figure that other work on
+the machine moves least.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,16 +31,20 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from orpipe import console
+from orpipe import __version__, console
 from orpipe.errors import UsageError
 from orpipe.problem import Problem
 from orpipe.solve import settle, solver
+from orpipe.testing.bench import with_block
+from orpipe.testing.command import checkout
 from orpipe.verify.answers import Answer
 from orpipe.verify.judge import Judge
 from orpipe.verify.verdict import Verdict
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+START, END = "<!-- bench-verify: rewritten by `python -m orpipe.testing.bench_verify --update-readme` -->", "<!-- /bench-verify -->"
+_PAGES = ("README.md", "docs/judging.md")
 _SOURCES, _SINKS = 5, 6
 _DATA = """
     supply = {supply}
@@ -113,8 +121,8 @@ PROGRAMS = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """library: of the answers.  judge, plain: answers a second; times: judge over plain; start: seconds until the judge
-    was warm."""
+    """library: of the answers.  judge, plain: answers a second; times: judge over plain; cpu_ms: processor time an answer;
+    start: seconds until the judge was warm."""
 
     library: str
     answers: int
@@ -122,8 +130,57 @@ class Figure:
     judge: float
     plain: float
     times: float
+    cpu_ms: float
     start: float
     isolation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """After so many answers: resident MB of the judge's process, and of all its processes together."""
+
+    answers: int
+    judge_mb: float
+    all_mb: float
+
+
+def tree() -> list[int]:
+    """This process and all below it."""
+    found = [os.getpid()]
+    for pid in found:  # grows while it is read
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and of those below it, with what they have waited for."""
+    ticks = 0
+    for pid in tree():
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += sum(map(int, fields[11:13] if pid == os.getpid() else fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_mb(pid: int) -> float:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except OSError:
+        return 0.0  # a run that has just ended
+
+
+def memory(count: int, workers: int) -> Iterator[Step]:
+    """Judge `count` programs in all libraries, a tenth of them between two steps.  A judge, and the processes that serve it,
+    hold what they need after the first step and nothing more with the number of answers."""
+    made = [programs(library, 40) for library in PROGRAMS]
+    answers = (Answer(k, f"```python\n{text}```", optimum) for k in range(count) for text, optimum in [made[k % len(made)][k // len(made) % 40]])
+    with Judge(workers) as judge:
+        for done, row in enumerate(judge.judge_many(answers, ordered=False), start=1):
+            if not row.passed:
+                raise UsageError(f"bench: an answer was judged {row.verdict} ({row.reason})")
+            if done % max(1, count // 10) == 0:
+                # Pages that forks share are counted in each: an upper bound, as flat as the truth.
+                yield Step(done, round(_resident_mb(os.getpid()), 1), round(sum(map(_resident_mb, tree())), 1))
 
 
 def programs(library: str, count: int) -> list[tuple[str, float]]:
@@ -161,14 +218,15 @@ def measure(library: str, count: int, plain_count: int, workers: int) -> Figure:
         if not first.passed:
             raise UsageError(f"bench: an answer in {library} was judged {first.verdict} ({first.reason}); see 'orpipe doctor'")
         answers = [Answer(k, f"The model:\n\n```python\n{text}```\n", optimum + (k % 4 == 3)) for k, (text, optimum) in enumerate(made)]
-        began = time.perf_counter()
+        spent, began = cpu_seconds(), time.perf_counter()
         rows = list(judge.judge_many(answers, ordered=False))
-        seconds = time.perf_counter() - began
+        seconds, spent = time.perf_counter() - began, cpu_seconds() - spent
     wrong = [r for r in rows if r.verdict is not (Verdict.WRONG_OPTIMUM if int(r.index) % 4 == 3 else Verdict.SAME_OPTIMUM)]
     if wrong:
         raise UsageError(f"bench: {len(wrong)} of {count} answers in {library} were misjudged, e.g. {wrong[0].verdict} ({wrong[0].reason})")
     plain = plain_runner([text for text, _ in made[:plain_count]], [optimum for _, optimum in made[:plain_count]], workers)
-    return Figure(library, count, workers, round(count / seconds, 1), round(plain, 1), round(count / seconds / plain, 1), round(start, 2),
+    return Figure(library, count, workers, round(count / seconds, 1), round(plain, 1), round(count / seconds / plain, 1),
+                  round(1000 * spent / count, 1), round(start, 2),
                   rows[0].isolation)
 
 
@@ -192,25 +250,59 @@ def plain_runner(texts: Sequence[str], optima: Sequence[float], workers: int) ->
     return len(texts) / seconds
 
 
-@app.command()
+def block(figures: Sequence[Figure]) -> str:
+    """The marked block of README.md and docs/judging.md, markers included."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    first = figures[0]
+    head = (f"orpipe {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, {cores} cores, "
+            f"{first.workers} workers, isolation {first.isolation}; {first.answers} answers a library.")
+    rows = [f"| {f.library} | {f.judge:.0f} | {f.plain:.1f} | {f.times:.1f} x | {f.cpu_ms:.1f} |" for f in figures]
+    return "\n".join([START, head, "", "| answers in | judged /s | plain runner /s | judge over plain | CPU ms an answer |",
+                      "| --- | --- | --- | --- | --- |", *rows, END])
+
+
+@app.command(epilog="Examples: `make bench` · `python -m orpipe.testing.bench_verify --libraries pulp` · "
+                    "`python -m orpipe.testing.bench_verify --memory 10000`")
 def bench_verify(
     count: Annotated[int, typer.Option(min=8, help="Answers a library.")] = 300,
     plain: Annotated[int, typer.Option(min=2, help="Programs for the plain runner, a library.")] = 16,
-    workers: Annotated[int, typer.Option(min=1)] = os.cpu_count() or 1,
+    workers: Annotated[int, typer.Option(min=1, show_default="one per core", help="Programs run at a time.")] = os.cpu_count() or 1,
     libraries: Annotated[str, typer.Option(help="Comma-separated.")] = ",".join(PROGRAMS),
+    quick: Annotated[bool, typer.Option("--quick", help="8 answers a library: shows that it works, not how fast.")] = False,
+    memory_of: Annotated[int, typer.Option("--memory", min=0, help="Judge so many answers and print resident memory instead.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    update_readme: Annotated[bool, typer.Option("--update-readme", help="Replace the tables of README.md and docs/judging.md.")] = False,
 ) -> None:
-    """Measure answers judged per second beside a plain runner."""
+    """Measure answers judged per second beside a plain runner, or memory."""
+    if memory_of:
+        heads = ["answers", "judge, MB", "all processes, MB"]
+        steps = []
+        for step in memory(memory_of, workers):  # minutes: told as it goes
+            console.say(f"bench: {step.answers} answers, judge {step.judge_mb} MB, all processes {step.all_mb} MB")
+            steps.append(step)
+        if as_json:
+            console.put(json.dumps([asdict(s) for s in steps], indent=2))
+        else:
+            console.put_table(heads, [[s.answers, s.judge_mb, s.all_mb] for s in steps])
+        return
+    if update_readme and (quick or set(libraries.split(",")) != set(PROGRAMS)):
+        raise UsageError("the tables show all libraries at full count; leave out --quick and --libraries, or --update-readme")
+    pages = [checkout(name) for name in _PAGES] if update_readme else []
+    for page in pages:
+        with_block(page.read_text(encoding="utf-8"), "", START, END, page.name)  # before minutes are spent
+    count, plain = (8, 2) if quick else (count, plain)
     figures = []
     for library in libraries.split(","):
         if library not in PROGRAMS:
             raise UsageError(f"no programs in '{library}'; there are {', '.join(PROGRAMS)}")
         figures.append(measure(library, count, plain, workers))
+    for page in pages:
+        page.write_text(with_block(page.read_text(encoding="utf-8"), block(figures), START, END, page.name), encoding="utf-8")
     if as_json:
         console.put(json.dumps([asdict(f) for f in figures], indent=2))
     else:
-        console.put_table(["library", "answers", "workers", "judged/s", "plain runner/s", "times", "start, s", "isolation"],
-                          [[f.library, f.answers, f.workers, f.judge, f.plain, f.times, f.start, f.isolation] for f in figures])
+        console.put_table(["library", "answers", "workers", "judged/s", "plain runner/s", "times", "CPU ms", "start, s", "isolation"],
+                          [[f.library, f.answers, f.workers, f.judge, f.plain, f.times, f.cpu_ms, f.start, f.isolation] for f in figures])
 
 
 if __name__ == "__main__":

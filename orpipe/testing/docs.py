@@ -25,6 +25,7 @@ from orpipe.render.emit import emit_parts
 from orpipe.render.nl import render_problem
 from orpipe.solve import Label, label
 from orpipe.testing.bench import app as bench_app
+from orpipe.testing.bench_verify import app as bench_verify_app
 from orpipe.testing.command import checkout
 from orpipe.testing.new_family import app as new_family_app
 
@@ -47,7 +48,7 @@ def cli_text() -> str:
     group: Any = get_command(orpipe_app)
     parts += [_command(command, f"orpipe {name}") for name, command in group.commands.items()]
     parts.append("# Commands for developers\n\nThey work in a clone, after `make setup`; `make help` lists the targets.\n")
-    developers = {"bench": bench_app, "new_family": new_family_app, "docs": app}
+    developers = {"bench": bench_app, "bench_verify": bench_verify_app, "new_family": new_family_app, "docs": app}
     parts += [_command(get_command(a), f"python -m orpipe.testing.{name}") for name, a in developers.items()]
     return "\n".join(parts)
 

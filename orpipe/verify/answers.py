@@ -107,6 +107,9 @@ def open_answers(
     records = open_records(path, split, config)
     first = records.first(_FIRST)
     if not first:
+        if split or config:
+            chosen_part = " and ".join(f"{kind} '{name}'" for kind, name in (("config", config), ("split", split)) if name)
+            raise UsageError(f"{chosen_part} of '{path}' is empty; name another, or make a larger dataset")
         raise UsageError(f"'{path}' holds no records; name a file of answers")
     ours = presets.recognise(first)
     if chosen is None and ours is not None:

@@ -18,6 +18,7 @@ import gc
 import json
 import linecache
 import marshal
+import opcode
 import os
 import struct
 import sys
@@ -38,6 +39,7 @@ HIDDEN = ("pyarrow",)
 FDS = struct.Struct("4i")  # program and files, stdout, stderr, results
 _TEXT_LIMIT = 20_000
 _CLOSE_RANGE = 436
+_RAISE = opcode.opmap["RAISE_VARARGS"]
 _WIRE, _RULES = 3, 4
 
 
@@ -209,5 +211,23 @@ def _report(error: BaseException) -> None:
     _send(b"E", json.dumps({
         "type": str(type(error).__name__)[:200], "message": message[:_TEXT_LIMIT],
         "traceback": "".join(lines)[-_TEXT_LIMIT:], "memory": isinstance(error, MemoryError),
-        "path": path[:1000] if isinstance(path, str) else "",
+        "path": path[:1000] if isinstance(path, str) else "", "own": _own(error),
     }).encode())
+
+
+def _own(error: BaseException) -> bool:
+    """Whether a `raise` outside the installed packages made it and what it stands on: no library complained."""
+    link: BaseException | None = error
+    for _ in range(10):
+        if link is None or not isinstance(link, type(error)):
+            break
+        trace = link.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is not None:
+            code = trace.tb_frame.f_code
+            raised = 0 <= trace.tb_lasti < len(code.co_code) and code.co_code[trace.tb_lasti] == _RAISE
+            if not raised or any(code.co_filename.startswith(p + "/") for p in sys.path[1:]):
+                return False
+        link = link.__cause__ or link.__context__
+    return True

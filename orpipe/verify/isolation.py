@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Literal
 
 from orpipe.verify import root, seccomp
-from orpipe.verify.kernel import check, libc, prctl, setns, unshare
+from orpipe.verify.kernel import check, fork, libc, prctl, setns, unshare
 
 _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _NAMESPACES = {"network": _NEWNET, "ipc": _NEWIPC, "mount": root.NEWNS}
@@ -188,7 +188,7 @@ def fork_into_pid_namespace(own: int) -> int:
     """fork(), the child being the first process of a new pid namespace: when it ends, the kernel ends its offspring."""
     unshare(_NEWPID)
     try:
-        pid = os.fork()
+        pid = fork()
     except OSError:
         setns(own, _NEWPID)
         raise

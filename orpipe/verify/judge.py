@@ -127,6 +127,13 @@ class Judge:
         self._pool, self._given_pool = pool or Pool(workers, self.limits), pool is not None
         self._lock = threading.Lock()
         self._machine: _Machine | None = None
+        _ALL.add(self)
+
+    def _after_fork(self) -> None:
+        """Threads and helpers stayed in the parent."""
+        if self._machine is not None:
+            self._machine.solvers.forget()
+        self._lock, self._machine = threading.Lock(), None
 
     def __enter__(self) -> Judge:
         return self
@@ -138,7 +145,7 @@ class Judge:
         """Stop the helpers; programs under way are undecided.  The judge may be used again afterwards."""
         with self._lock:
             machine, self._machine = self._machine, None
-        if machine is not None and machine.pid == os.getpid():
+        if machine is not None:
             machine.close()
         if not self._given_pool:
             self._pool.close()
@@ -162,7 +169,11 @@ class Judge:
         return self.judge_answer(Answer(index, answer_text, truth, sample, 0, "", files(data), benchmark, family, level, reference))
 
     def judge_answer(self, answer: Answer) -> VerdictRow:
-        return self._ready().threads.submit(self._row, answer).result()
+        return self._submit(answer).result()
+
+    def _submit(self, answer: Answer) -> Future[VerdictRow]:
+        machine = self._ready()
+        return machine.threads.submit(self._row, machine, answer)
 
     def judge_many(self, answers: Iterable[Answer], *, ordered: bool = True, window: int | None = None) -> Iterator[VerdictRow]:
         """Rows in the order of the answers, or as they come (ordered=False).  At most `window` answers (default: four a
@@ -179,7 +190,7 @@ class Judge:
                     except StopIteration:
                         more = False
                     else:
-                        waiting[self._ready().threads.submit(self._row, answer)] = None
+                        waiting[self._submit(answer)] = None
                 if not waiting:
                     break
                 if ordered:
@@ -194,25 +205,32 @@ class Judge:
                 future.cancel()
 
     def _ready(self) -> _Machine:
-        pid = os.getpid()
-        if self._machine is not None and self._machine.pid != pid:  # forked: threads and helpers stayed in the parent
-            self._machine.solvers.forget()
-            self._lock, self._machine = threading.Lock(), None
         with self._lock:
             if self._machine is None:
                 self._machine = _Machine(self.workers, self.solve_timeout)
                 weakref.finalize(self, self._machine.close)
             return self._machine
 
-    def _row(self, answer: Answer) -> VerdictRow:
+    def _row(self, machine: _Machine, answer: Answer) -> VerdictRow:
         began = time.perf_counter()
-        case = _Case(answer, self)
+        case = _Case(answer, self, machine)
         try:
             row = case.judged()
         except Exception as error:  # whatever it is, it is no answer's fault
             row = case.row(Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it",
                                      Failure.INTERNAL))
         return replace(row, seconds=time.perf_counter() - began)
+
+
+_ALL: weakref.WeakSet[Judge] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for judge in list(_ALL):
+        judge._after_fork()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 class _Machine:
@@ -223,9 +241,17 @@ class _Machine:
         self.threads = ThreadPoolExecutor(workers + 2, "orpipe-judge")  # two more than run: they extract and read
         self.solvers = Solvers(workers, solve_timeout)
         self.references: dict[bytes, Truth] = {}
+        self.closed, self.gate = False, threading.Lock()
+
+    def submit(self, pool: Pool, job: Job) -> Future[Run] | None:
+        """None once closed: a pool that was closed with its judge is not opened again by an answer under way."""
+        with self.gate:
+            return None if self.closed else pool.submit(job)
 
     def close(self) -> None:
         if self.pid == os.getpid():
+            with self.gate:
+                self.closed = True
             self.threads.shutdown(wait=False, cancel_futures=True)
             self.solvers.close()
 
@@ -243,6 +269,7 @@ class _Case:
 
     answer: Answer
     judge: Judge
+    machine: _Machine
     truth: Truth = field(default_factory=Truth)
     found: Extracted | None = None
     run: Run | None = None
@@ -250,8 +277,7 @@ class _Case:
     solved: Solved | None = None
 
     def judged(self) -> VerdictRow:
-        judge, answer = self.judge, self.answer
-        machine = judge._ready()
+        judge, answer, machine = self.judge, self.answer, self.machine
         self.truth = Truth.of(answer.label)
         if self.truth.absent and answer.reference:
             self.truth = machine.reference(answer.reference)
@@ -280,14 +306,17 @@ class _Case:
     def _run(self, code: str) -> Run:
         """In the sandbox; again where the sandbox itself failed."""
         job = Job(code, self.answer.data, self.judge.limits)
+        run = Run("sandbox", "the judge was closed before the program ran")
         try:
-            run = self.judge._pool.submit(job).result()
+            for _ in range(1 + _RETRIES):
+                future = self.machine.submit(self.judge._pool, job)
+                if future is None:
+                    break
+                run = future.result()
+                if run.outcome != "sandbox" or "cannot be run here" in run.message:
+                    break
         except UsageError as error:
             return Run("sandbox", f"the data files cannot be given to the program: {error}")
-        for _ in range(_RETRIES):
-            if run.outcome != "sandbox" or "cannot be run here" in run.message:
-                break
-            run = self.judge._pool.submit(job).result()
         return run
 
     def row(self, judgement: Judgement) -> VerdictRow:

@@ -51,6 +51,9 @@ class Run:
     unsupported   it ended; its last model is not a linear one that we can take exactly (message says why)
     exception, timeout, memory, output (printed too much), crash       as they say; `captured` may be there still
     sandbox       our own fault; says nothing about the program
+
+    unread: why the last solved model could not be taken, whatever the outcome.  own: the exception comes from a `raise` of
+    the program's, not from a library.
     """
 
     outcome: Outcome
@@ -63,6 +66,8 @@ class Run:
     captured: Captured | None = None
     n_solves: int = 0
     layers: tuple[str, ...] = ()
+    unread: str = ""
+    own: bool = False
 
     @property
     def library(self) -> str:
@@ -98,9 +103,10 @@ def read_run(channel: Channel, stdout: bytes, stderr: bytes, ended: Ended, limit
     report: dict[str, Any] = {}
     try:
         common["captured"] = Captured.decode(model) if channel.last == b"C" else None
+        common["unread"] = _clean(unread.decode(errors="replace")) if channel.last == b"U" else ""
         if said:
             report = _report(said)
-            common["exception"], common["traceback"] = report["type"], report["traceback"]
+            common |= {"exception": report["type"], "traceback": report["traceback"], "own": report["own"]}
     except (ParseError, ValueError) as fault:
         return Run("crash", str(fault), **common)
     message = report.get("message", "")
@@ -123,7 +129,7 @@ def read_run(channel: Channel, stdout: bytes, stderr: bytes, ended: Ended, limit
     elif channel.last == b"C":
         outcome = "ok"
     elif channel.last == b"U":
-        outcome, message = "unsupported", _clean(unread.decode(errors="replace"))
+        outcome, message = "unsupported", common["unread"]
     else:
         outcome, message = "no model", "ended without solving a model"
     return Run(outcome, message, **common)
@@ -138,7 +144,7 @@ def _report(said: bytes) -> dict[str, Any]:
     try:
         found = json.loads(said)
         kind, message, traceback, path = (found[key] for key in ("type", "message", "traceback", "path"))
-        memory = found["memory"] is True
+        memory, own = found["memory"] is True, found["own"] is True
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("the exception cannot be read; the program wrote to its channel") from None
     if not all(isinstance(text, str) for text in (kind, message, traceback, path)):
@@ -149,7 +155,7 @@ def _report(said: bytes) -> dict[str, Any]:
     if kind == "OSError" and message.startswith("[Errno 30]"):  # read-only: which wall a program runs into first is chance
         kind = "PermissionError"
     kind = kind if kind.isidentifier() and len(kind) <= 200 else "Exception"
-    return {"type": kind, "message": _clean(message), "traceback": _clean(traceback), "memory": memory}
+    return {"type": kind, "message": _clean(message), "traceback": _clean(traceback), "memory": memory, "own": own}
 
 
 def _clean(text: str) -> str:

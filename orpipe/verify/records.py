@@ -124,7 +124,8 @@ def _jsonl(path: Path) -> Iterator[Record]:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise UsageError(f"'{path}' line {number} is not JSON ({error}); mend or remove it") from None
+                why = f"{error.msg} at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else error
+                raise UsageError(f"'{path}' line {number} is not JSON ({why}); mend or remove it") from None
             yield _record(record, path, number)
 
 

@@ -211,13 +211,13 @@ class Report:
     def summary(self) -> list[tuple[str, str]]:
         """The headline, as pairs of words and figures."""
         t = self.total
-        lines = [("answers", f"{t.answers} to {t.problems} problems"), ("undecided", str(t.undecided))]
+        lines = [("answers", f"{t.answers}, to {t.problems} different problem{'s' * (t.problems != 1)}"), ("undecided", str(t.undecided))]
         lines += [(f"pass@{k}", f"{e} over {e.problems} problems ({e.method})") for k, e in t.passes.items()]
         if t.undecided and t.if_undecided_wrong is not None and t.passes:
             lines.append(("pass@1, undecided as wrong", f"{100 * t.if_undecided_wrong:.1f}%"))
         lines += [(f"pass@1 by the rule {rule.replace('_', ' ')}", str(e)) for rule, e in t.rules.items()]
         lines += [(name, str(value)) for name, value in self.settings.items()]
-        lines += [("isolation", ", ".join(f"{name} ({count})" for name, count in self.isolation.items()) or "nothing was run")]
+        lines += [("isolation", ", ".join(f"{name} for {count} programs run" for name, count in self.isolation.items()) or "nothing was run")]
         return lines
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:

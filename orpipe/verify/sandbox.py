@@ -39,6 +39,11 @@ class Pool:
         for name in self.without:
             if name not in WHAT:
                 raise NotFound.among("sandbox layer", name, WHAT)
+        self._after_fork()
+        _ALL.add(self)
+
+    def _after_fork(self) -> None:
+        """Of an inherited pool, thread and locks stayed in the parent."""
         self._pump: Pump | None = None
         self._lock = threading.Lock()
 
@@ -54,8 +59,6 @@ class Pool:
             parts = Path(name).parts
             if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name or name == "program.py":
                 raise UsageError(f"'{name}' is no file name for a work folder; use a relative one without '..'")
-        if self._pump is not None and self._pump.pid != os.getpid():
-            self._pump, self._lock = None, threading.Lock()  # inherited: its thread and its locks stayed in the parent
         with self._lock:
             if self._pump is None or self._pump.closed:
                 self._pump = Pump(self.workers, self.without, self.limits.disk)
@@ -76,6 +79,19 @@ class Pool:
         return dict(zip(names, runs, strict=True))
 
     def close(self) -> None:
-        if self._pump is not None and self._pump.pid == os.getpid():
-            self._pump.close()
-        self._pump = None
+        with self._lock:
+            pump, self._pump = self._pump, None
+        if pump is not None:
+            pump.close()
+
+
+_ALL: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for pool in list(_ALL):
+        pool._after_fork()
+
+
+# In the child, before any of its threads can call: a check at the first call would race with another's.
+os.register_at_fork(after_in_child=_forked)

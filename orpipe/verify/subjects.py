@@ -35,7 +35,8 @@ def read(text: str, data: Path | None = None, seconds: float = 20.0) -> Read:
         return Read(instance(Path(folder), identity), "instance")
     path = Path(text)
     if not path.is_file():
-        raise UsageError(f"'{text}' is neither a file nor FOLDER:ID of a dataset's instance")
+        raise UsageError(f"'{text}' is neither a file nor FOLDER:ID of a dataset's instance; name a .mps, .lp, .py or algebra file, "
+                         "or a folder that 'orpipe generate' wrote, a colon and an id of its config 'instances'")
     name = path.name.removesuffix(".gz").lower()
     suffix = Path(name).suffix
     if suffix not in (".mps", ".lp", ".py", *ALGEBRA):
@@ -127,7 +128,7 @@ def instance(folder: Path, identity: str) -> Problem:
             return with_auxiliaries(read_mps(row["mps"]), row)
     if not known:
         raise UsageError(f"'{folder}' holds no instances; name a folder written by 'orpipe generate'")
-    raise NotFound.among(f"instance in '{folder}'", identity, known)
+    raise NotFound.among("instance", identity, known, f"in '{folder}'")
 
 
 def with_auxiliaries(problem: Problem, row: Mapping[str, Any]) -> Problem:

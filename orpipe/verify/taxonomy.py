@@ -116,6 +116,9 @@ def read_ending(run: Run, library: str = "", files: Collection[str] = (), strict
         return Ending("ours", Failure.UNSUPPORTED, run.message)
     ending = _exception(run, library, files) if run.outcome == "exception" else _stop(run)
     late = _LATE.get(run.outcome)
+    if run.unread and late is not None and ending.failure is not Failure.FORBIDDEN and not strict:
+        after = ending.reason.removeprefix("the program ")
+        return Ending("ours", Failure.UNSUPPORTED, f"{run.unread}; after its solve the program {after}", ending.exception)
     if run.captured is None or late is None or ending.failure is Failure.FORBIDDEN:
         return ending
     if ending.failure is Failure.LICENCE:  # the model was taken before the limit struck
@@ -140,7 +143,7 @@ def _exception(run: Run, library: str, files: Collection[str]) -> Ending:
     module = _MODULE.search(message) if name in ("ModuleNotFoundError", "ImportError") else None
     if module is not None and _lacking(module[1].partition(".")[0]):
         return Ending("ours", Failure.LIBRARY, f"'{module[1]}' is not installed here; install it and judge again", name)
-    if name in _LICENSED.get(library, ()) and _LICENCE.search(message):
+    if name in _LICENSED.get(library, ()) and not run.own and _LICENCE.search(message):
         return Ending("ours", Failure.LICENCE, f"licence of {library}: {_short(message)}", name)
     if name == "PermissionError" or (name in ("OSError", "BlockingIOError") and _DENIED.search(message)):
         return Ending("answer", Failure.FORBIDDEN, f"forbidden action: {text}", name)

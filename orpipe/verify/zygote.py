@@ -35,7 +35,7 @@ from orpipe.verify import capture, isolation, root, seccomp
 from orpipe.verify.child import FDS, HIDDEN, Child, prepare
 from orpipe.verify.clearing import remove_tree
 from orpipe.verify.frames import Frames, pack  # noqa: F401  pack and Frames are looked for here too
-from orpipe.verify.kernel import libc
+from orpipe.verify.kernel import fork, libc
 
 
 @dataclass
@@ -162,7 +162,7 @@ class Zygote:
         namespaces = self.namespaces.pop() if self.namespaces else None
         gc.disable()
         try:
-            pid = isolation.fork_into_pid_namespace(self.pid_namespace) if self.pid_namespace >= 0 else os.fork()
+            pid = isolation.fork_into_pid_namespace(self.pid_namespace) if self.pid_namespace >= 0 else fork()
         except OSError:
             theirs.close()
             ours.close()

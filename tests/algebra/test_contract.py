@@ -221,7 +221,7 @@ def test_a_reformulation_that_cannot_be_is_refused() -> None:
     model = book.absolute(big_m=False)
     with pytest.raises(NotFound, match="idiom 'gap' declares no big_m, which its reformulation 'signed' needs; use two_rows"):
         lower(model, {"gap": "signed"})
-    with pytest.raises(NotFound, match="no reformulation of absolute 'sined'; did you mean 'signed'"):
+    with pytest.raises(NotFound, match="no reformulation 'sined' of absolute; did you mean 'signed'"):
         lower(model, {"gap": "sined"})
     with pytest.raises(NotFound, match="no idiom 'gab'; did you mean 'gap'"):
         lower(model, {"gab": "signed"})

@@ -227,9 +227,16 @@ def test_misuse_is_one_line(tmp_path: Path, make: Any, options: dict[str, Any], 
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_an_empty_split_is_named(tmp_path: Path) -> None:
+    for name, records in (("train", RECORDS), ("validation", [])):
+        (tmp_path / f"{name}-00000.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    with pytest.raises(UsageError, match=r"split 'validation' of '.*' is empty; name another"):
+        read(tmp_path, split="validation")
+
+
 def test_broken_files_name_the_place(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps(RECORDS[0]) + "\n{\"response\": \n")
-    with pytest.raises(UsageError, match="line 2 is not JSON"):
+    with pytest.raises(UsageError, match=r"line 2 is not JSON \(Expecting value at character \d+\); mend"):
         read(tmp_path / "a.jsonl")
     (tmp_path / "a.json").write_text(json.dumps(RECORDS)[:-20])
     with pytest.raises(UsageError, match="after record 4"):

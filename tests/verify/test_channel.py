@@ -45,7 +45,7 @@ START, END = record(b"S", b""), record(b"D", b"")
 
 
 def told(**change: Any) -> bytes:
-    return json.dumps({"type": "ValueError", "message": "m", "traceback": "t", "memory": False, "path": ""} | change).encode()
+    return json.dumps({"type": "ValueError", "message": "m", "traceback": "t", "memory": False, "path": "", "own": False} | change).encode()
 
 
 def test_a_model_comes_back_as_it_was() -> None:

@@ -418,3 +418,71 @@ def test_limits_are_undecided() -> None:
 def test_rows_are_plain_values() -> None:
     row = VerdictRow("a", 0, Verdict.SAME_OPTIMUM, "", objective=float("inf"))
     assert row.record()["objective"] == "inf" and row.passed
+
+
+def submitted_at_once(judge: Judge, channel: Any) -> None:
+    gate, machines = threading.Barrier(12), []
+
+    def call() -> None:
+        gate.wait()
+        machine = judge._ready()
+        machines.append((id(machine), machine.submit(judge._pool, judge_module.Job("")) is not None, id(judge._pool._pump)))
+
+    threads = [threading.Thread(target=call) for _ in range(12)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    channel.send(len(set(machines)) == 1 and machines[0][1])
+    judge.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_many_threads_that_call_first_after_a_fork_share_one_machine_and_one_pool() -> None:
+    with Judge() as judge:
+        assert judge.judge(fenced(BREAD), 30).passed
+        judge._lock.acquire()  # as a thread of the parent may hold them at that moment
+        judge._pool._lock.acquire()
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.get_context("fork").Process(target=submitted_at_once, args=(judge, theirs))
+        process.start()
+        judge._lock.release()
+        judge._pool._lock.release()
+        assert ours.poll(60) and ours.recv() is True
+        process.join(30)
+        assert process.exitcode == 0
+
+
+def test_an_answer_under_way_does_not_open_a_closed_pool_again() -> None:
+    judge = Judge()
+    began = judge._ready()
+    judge.close()
+    row = judge._row(began, Answer(0, fenced(BREAD), 30))
+    assert (row.verdict, row.failure) == (Verdict.UNDECIDED, Failure.SANDBOX) and "closed" in row.reason
+    assert judge._pool._pump is None
+
+
+@pytest.mark.parametrize(("program", "failure"), [
+    ("import gurobipy as gp\nraise gp.GurobiError(10009, 'licence expired')", Failure.EXCEPTION),
+    ("import gurobipy as gp\nclass GurobiError(Exception): pass\ndef f(): raise GurobiError('size-limited license')\nf()", Failure.EXCEPTION),
+    ("import gurobipy as gp\nm = gp.Model()\nm.addVars(3000)\ngp.Model.optimize.__wrapped__(m)", Failure.LICENCE),
+    ("import gurobipy as gp\nm = gp.Model()\nm.addVars(3000)\ntry: gp.Model.optimize.__wrapped__(m)\n"
+     "except gp.GurobiError as e: raise gp.GurobiError(e.errno, f'failed: {e}')", Failure.LICENCE),
+    ("import coptpy as cp\nraise cp.CoptError(4, '(LICENSE) of mine')", Failure.EXCEPTION),
+])
+def test_a_licence_error_is_ours_only_where_the_library_complains(judge: Judge, program: str, failure: Failure) -> None:
+    pytest.importorskip(program.split()[1])
+    row = judge.judge(fenced(program + "\nm.optimize()"), 1)
+    assert row.failure is failure, row.reason
+    assert row.verdict is (Verdict.ERROR if failure is Failure.EXCEPTION else Verdict.UNDECIDED)
+
+
+def test_what_could_not_be_captured_is_told_even_if_the_program_fails_afterwards(judge: Judge) -> None:
+    program = "import highspy, pyomo.environ as pyo\nm = pyo.ConcreteModel()\nm.x = pyo.Var(bounds=(1, 2))\n" \
+              "m.c = pyo.Objective(expr=pyo.exp(m.x))\ntry: pyo.SolverFactory('ipopt').solve(m)\nexcept Exception: pass\nprint([][3])"
+    row = judge.judge(fenced(program), 1)
+    assert (row.verdict, row.failure, row.exception) == (Verdict.UNDECIDED, Failure.UNSUPPORTED, "IndexError")
+    assert "not linear" in row.reason and "IndexError" in row.reason
+    with Judge(timeout=60, strict=True, pool=judge._pool) as strict:
+        row = strict.judge(fenced(program), 1)
+    assert (row.verdict, row.failure) == (Verdict.ERROR, Failure.EXCEPTION)

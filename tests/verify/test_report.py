@@ -118,4 +118,4 @@ def test_record_and_markdown_say_the_same() -> None:
 
 def test_nothing_at_all() -> None:
     report = tally().report()
-    assert report.total.answers == 0 and report.total.passes == {} and "0 to 0 problems" in report.markdown()
+    assert report.total.answers == 0 and report.total.passes == {} and "0, to 0 different problems" in report.markdown()

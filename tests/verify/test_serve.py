@@ -436,7 +436,7 @@ def test_the_command_stops_on_a_signal_and_at_once_on_a_second() -> None:
     for number, process in started.items():
         assert process.stderr is not None
         line = process.stderr.readline()
-        found = re.fullmatch(r"orpipe: serving on (http://127\.0\.0\.1:\d+) with 1 workers, isolation .+; Ctrl-C stops\n", line)
+        found = re.fullmatch(r"orpipe: serving on (http://127\.0\.0\.1:\d+) with 1 worker, isolation .+; Ctrl-C stops\n", line)
         assert found, line
         client = Client(found[1], patience=1)
         assert client.health()["limits"]["timeout"] == float(flags[number])
@@ -457,13 +457,21 @@ def test_the_command_stops_on_a_signal_and_at_once_on_a_second() -> None:
 def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, "--host", "0.0.0.0"], env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and "give --token-file" in done.stderr
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=r"cannot listen on 127\.0\.0\.1, port"):
+    words = r"cannot listen on 127\.0\.0\.1, port \d+ \(Address already in use\);"
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UsageError, match=words):
         serve(port=taken.getsockname()[1])
     with pytest.raises(UsageError, match="cannot be read"):
         serve(token_file=tmp_path / "none")
 
 
 # ---- the client alone
+
+
+def test_health_does_not_wait_out_a_clients_patience() -> None:
+    began = time.monotonic()
+    with pytest.raises(EnvironmentError_, match="is 'orpipe serve' running there"):
+        Client("http://127.0.0.1:9").health(0.5)
+    assert time.monotonic() - began < 5
 
 
 def test_a_client_without_a_service(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,6 +1,4 @@
 """CP-SAT (OR-Tools): rows, clauses and the logic that rows over binaries say exactly.  Others are named, not taken.
-
-Watched around the OR-Tools entry points: what is read here counts.
 """
 
 from __future__ import annotations
@@ -13,9 +11,24 @@ from typing import Any
 
 from orpipe.errors import Unsupported
 from orpipe.verify.bounds import Linear, Span
-from orpipe.verify.capture import Captured, Rows, hook, recorded, written
-from orpipe.verify.capture import ortools as _within  # noqa: F401  its hook must come first: the outer one counts
+from orpipe.verify.capture import Captured, Rows, hook, library, recorded, written
 from orpipe.verify.logic import Literal, Logic
+
+_SAT = "ortools.sat.python.cp_model"
+library("ortools.cp_sat", words=("cp_model",), preload=(_SAT,), rehearsal="""
+from ortools.sat.python import cp_model
+m = cp_model.CpModel()
+y = {i: m.new_bool_var(f"y[{i}]") for i in "abc"}
+x = {(i, j): m.new_int_var(0, 20, f"x[{i},{j}]") for i in "abc" for j in "pqrs"}
+for j in "pqrs":
+    m.add(sum(x[i, j] for i in "abc") == 4)
+for i in "abc":
+    m.add(sum(x[i, j] for j in "pqrs") <= 9 * y[i])
+m.minimize(sum(7 * v for v in y.values()) + sum(2 * v for v in x.values()))
+s = cp_model.CpSolver()
+if s.solve(m) == cp_model.OPTIMAL:
+    print("optimal_value =", s.objective_value, [s.value(v) for v in x.values()])
+""")
 
 _EXACT = 1 << 53  # whole numbers up to here are floats
 _ENDLESS = 1 << 61  # CP-SAT writes "no bound" as a number near the end of 64 bits
@@ -24,10 +37,14 @@ _CLAUSES: dict[str, tuple[float, float]] = {
     "bool_or": (1, math.inf), "at_most_one": (-math.inf, 1), "exactly_one": (1, 1)}
 
 
-@hook("ortools.sat.python.cp_model")
+@hook(_SAT)
 def patch(module: ModuleType) -> None:
+    def one_worker(self: Any, *_: Any, **__: Any) -> None:
+        if not self.parameters.num_workers:
+            self.parameters.num_workers = 1
+
     for name in ("solve", "Solve"):
-        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read(model.proto))
+        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read(model.proto), one_worker)
     written(module.CpModel, "export_to_file", "ortools", lambda model: read(model.proto))
 
 

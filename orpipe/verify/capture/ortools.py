@@ -1,5 +1,5 @@
-"""OR-Tools: model_builder, pywraplp, MathOpt and CP-SAT, each a library of its own for the warm parents (their
-imports weigh).
+"""OR-Tools: model_builder, pywraplp and MathOpt (CP-SAT: cp_sat.py), each a library of its own for the warm parents, as
+their imports weigh.
 
 Solvers that are not in the wheel, and the bundled HiGHS (it crashes beside highspy), give way to SCIP or GLOP.
 """
@@ -7,7 +7,6 @@ Solvers that are not in the wheel, and the bundled HiGHS (it crashes beside high
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import tempfile
 from types import ModuleType
@@ -17,7 +16,7 @@ from orpipe.errors import Unsupported
 from orpipe.verify.capture import Captured, Rows, hook, library, recorded
 
 _WRAPPER, _BUILDER = "ortools.linear_solver.pywraplp", "ortools.linear_solver.python.model_builder"
-_MATHOPT, _SAT = "ortools.math_opt.python.mathopt", "ortools.sat.python.cp_model"
+_MATHOPT = "ortools.math_opt.python.mathopt"
 _PROTO = "ortools.linear_solver.linear_solver_pb2"
 library("ortools.pywraplp", words=("pywraplp",), preload=(_WRAPPER, _PROTO), rehearsal="""
 from ortools.linear_solver import pywraplp
@@ -62,20 +61,6 @@ for i in "abc":
 m.minimize(sum(7 * v for v in y.values()) + sum(1.5 * v for v in x.values()))
 result = mathopt.solve(m, mathopt.SolverType.GSCIP)
 print("optimal_value =", result.objective_value(), [result.variable_values(v) for v in x.values()])
-""")
-library("ortools.cp_sat", words=("cp_model",), preload=(_SAT,), rehearsal="""
-from ortools.sat.python import cp_model
-m = cp_model.CpModel()
-y = {i: m.new_bool_var(f"y[{i}]") for i in "abc"}
-x = {(i, j): m.new_int_var(0, 20, f"x[{i},{j}]") for i in "abc" for j in "pqrs"}
-for j in "pqrs":
-    m.add(sum(x[i, j] for i in "abc") == 4)
-for i in "abc":
-    m.add(sum(x[i, j] for j in "pqrs") <= 9 * y[i])
-m.minimize(sum(7 * v for v in y.values()) + sum(2 * v for v in x.values()))
-s = cp_model.CpSolver()
-if s.solve(m) == cp_model.OPTIMAL:
-    print("optimal_value =", s.objective_value, [s.value(v) for v in x.values()])
 """)
 
 _BUILT_IN = frozenset({"glop", "pdlp", "scip", "sat", "cp_sat", "cp-sat"})
@@ -221,67 +206,3 @@ def read_mathopt(proto: Any) -> Captured:
         columns=list(proto.variables.names) or [""] * len(ids), cost=cost, lower=list(proto.variables.lower_bounds),
         upper=list(proto.variables.upper_bounds), integer=list(proto.variables.integers), **rows.arrays(),
     )
-
-
-# -------------------------------------------------------------------------------------------------------------- CP-SAT
-
-
-@hook(_SAT)
-def patch_sat(module: ModuleType) -> None:
-    def one_worker(self: Any, *_: Any, **__: Any) -> None:
-        if not self.parameters.num_workers:
-            self.parameters.num_workers = 1
-
-    for name in ("solve", "Solve"):
-        recorded(module.CpSolver, name, "ortools", lambda _, model, *__, **___: read_sat(model.proto), one_worker)
-
-
-def read_sat(proto: Any) -> Captured:
-    """Linear rows, and clauses over literals as the rows they are (the literal "not x" is 1 - x)."""
-    n = len(proto.variables)
-    domains = [list(v.domain) for v in proto.variables]
-    for v, domain in zip(proto.variables, domains, strict=True):
-        if len(domain) != 2:
-            raise Unsupported(f"ortools: the domain of '{v.name}' has gaps")
-    rows = Rows()
-    clauses = {"bool_or": (1, math.inf), "at_most_one": (-math.inf, 1), "exactly_one": (1, 1)}
-    for row in proto.constraints:
-        if len(row.enforcement_literal):
-            raise Unsupported(f"ortools: the row '{row.name}' holds only under a condition")
-        clause = next((kind for kind in clauses if getattr(row, f"has_{kind}")()), None)
-        if clause is not None:
-            literals = list(getattr(row, clause).literals)
-            negated = sum(k < 0 for k in literals)
-            lower, upper = (side - negated for side in clauses[clause])
-            rows.add(row.name, [k if k >= 0 else -k - 1 for k in literals], [1 if k >= 0 else -1 for k in literals],
-                     lower, upper)
-        elif row.has_linear():
-            domain = list(row.linear.domain)
-            if len(domain) != 2:
-                raise Unsupported(f"ortools: the row '{row.name}' has gaps between its sides")
-            rows.add(row.name, list(row.linear.vars), list(row.linear.coeffs), _wide(domain[0]), _wide(domain[1]))
-        else:
-            raise Unsupported(f"ortools: the constraint '{row.name}' is not linear")
-    cost, offset, maximize = [0.0] * n, 0.0, False
-    if proto.has_floating_point_objective():
-        target = proto.floating_point_objective
-        maximize, offset, scale = target.maximize, target.offset, 1.0
-    else:
-        target = proto.objective
-        scale = target.scaling_factor or 1.0
-        maximize, offset = scale < 0, scale * target.offset
-        if len(target.domain):
-            raise Unsupported("ortools: the objective has a domain")
-    for column, value in zip(target.vars, target.coeffs, strict=True):
-        if column < 0:
-            raise Unsupported("ortools: the objective has a negated literal")
-        cost[column] += scale * value
-    return Captured.of(
-        "ortools", "cp_sat", maximize=maximize, offset=offset, columns=[v.name for v in proto.variables], cost=cost,
-        lower=[_wide(d[0]) for d in domains], upper=[_wide(d[1]) for d in domains], integer=[True] * n, **rows.arrays(),
-    )
-
-
-def _wide(bound: int) -> float:
-    """CP-SAT writes "no bound" as a number near the end of 64 bits."""
-    return math.inf if bound >= 1 << 61 else -math.inf if bound <= -(1 << 61) else float(bound)

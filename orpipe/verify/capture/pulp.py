@@ -53,28 +53,6 @@ def patch(pulp: ModuleType) -> None:
         limit = getattr(solver, "timeLimit", None)
         return Recording(mip=getattr(solver, "mip", True), msg=False, timeLimit=limit)
 
-    def read(lp: Any, mip: bool) -> Captured:
-        if lp.sos1 or lp.sos2:
-            raise Unsupported("pulp: the model has special ordered sets")
-        variables = [v for v in lp.variables() if v is not lp.dummyVar]  # stands in an empty objective while solving
-        at = {id(v): k for k, v in enumerate(variables)}
-        rows = Rows()
-        for name, row in lp._constraints.items():
-            terms = [(at[id(v)], a) for v, a in row.items() if id(v) in at]
-            lower, upper = row.getLb(), row.getUb()
-            rows.add(name, [k for k, _ in terms], [a for _, a in terms],
-                     -math.inf if lower is None else lower, math.inf if upper is None else upper)
-        objective = lp.objective
-        offset = objective.constant if objective is not None else 0.0
-        return Captured.of(
-            "pulp", "pulp", maximize=lp.sense == pulp.LpMaximize, offset=offset,
-            columns=[v.name for v in variables],
-            cost=[objective.get(v, 0.0) if objective is not None else 0.0 for v in variables],
-            lower=[-math.inf if v.lowBound is None else v.lowBound for v in variables],
-            upper=[math.inf if v.upBound is None else v.upBound for v in variables],
-            integer=[mip and v.cat == pulp.LpInteger for v in variables], **rows.arrays(),
-        )
-
     problem = pulp.LpProblem
     solve, sequential = problem.solve, problem.sequentialSolve
 
@@ -86,3 +64,28 @@ def patch(pulp: ModuleType) -> None:
         return sequential(self, objectives, absoluteTols, relativeTols, stand_in(solver or self.solver), debug)
 
     problem.solve, problem.sequentialSolve = solve_here, sequential_here
+
+
+def read(lp: Any, mip: bool = True) -> Captured:
+    """mip=False: the relaxation is solved."""
+    import pulp
+
+    if lp.sos1 or lp.sos2:
+        raise Unsupported("pulp: the model has special ordered sets")
+    variables = [v for v in lp.variables() if v is not lp.dummyVar]  # stands in an empty objective while solving
+    at = {id(v): k for k, v in enumerate(variables)}
+    rows = Rows()
+    for name, row in lp._constraints.items():
+        terms = [(at[id(v)], a) for v, a in row.items() if id(v) in at]
+        lower, upper = row.getLb(), row.getUb()
+        rows.add(name, [k for k, _ in terms], [a for _, a in terms],
+                 -math.inf if lower is None else lower, math.inf if upper is None else upper)
+    objective = lp.objective
+    return Captured.of(
+        "pulp", "pulp", maximize=lp.sense == pulp.LpMaximize, offset=objective.constant if objective is not None else 0.0,
+        columns=[v.name for v in variables],
+        cost=[objective.get(v, 0.0) if objective is not None else 0.0 for v in variables],
+        lower=[-math.inf if v.lowBound is None else v.lowBound for v in variables],
+        upper=[math.inf if v.upBound is None else v.upBound for v in variables],
+        integer=[mip and v.cat == pulp.LpInteger for v in variables], **rows.arrays(),
+    )

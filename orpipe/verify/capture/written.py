@@ -5,12 +5,10 @@ They count as long as the program solves nothing.  The other libraries watch the
 
 from __future__ import annotations
 
-import math
 from types import ModuleType
-from typing import Any
 
-from orpipe.errors import Unsupported
-from orpipe.verify.capture import Captured, Rows, hook, written
+from orpipe.verify.capture import hook, written
+from orpipe.verify.capture import pulp as pulp_models
 from orpipe.verify.capture import pyomo as pyomo_models
 
 
@@ -22,29 +20,7 @@ def patch_pyomo(module: ModuleType) -> None:
 @hook("pulp")
 def patch_pulp(pulp: ModuleType) -> None:
     for method in ("writeLP", "writeMPS", "to_json", "toJson", "to_dict", "toDict"):
-        written(pulp.LpProblem, method, "pulp", read_pulp)
-
-
-def read_pulp(problem: Any) -> Captured:
-    import pulp
-
-    if problem.sos1 or problem.sos2:
-        raise Unsupported("pulp: the model has special ordered sets")
-    variables = problem.variables()
-    at = {id(v): k for k, v in enumerate(variables)}
-    rows = Rows()
-    for name, row in problem._constraints.items():
-        lower, upper = row.getLb(), row.getUb()
-        rows.add(name, [at[id(v)] for v in row], list(row.values()),
-                 -math.inf if lower is None else lower, math.inf if upper is None else upper)
-    objective = problem.objective
-    return Captured.of(
-        "pulp", "pulp", maximize=problem.sense == pulp.LpMaximize,
-        offset=0.0 if objective is None else objective.constant, columns=[v.name for v in variables],
-        cost=[0.0 if objective is None else objective.get(v, 0.0) for v in variables],
-        lower=[-math.inf if v.lowBound is None else v.lowBound for v in variables],
-        upper=[math.inf if v.upBound is None else v.upBound for v in variables],
-        integer=[v.cat == pulp.LpInteger for v in variables], **rows.arrays())
+        written(pulp.LpProblem, method, "pulp", pulp_models.read)
 
 
 @hook("highspy")

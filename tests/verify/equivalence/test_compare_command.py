@@ -77,13 +77,16 @@ def test_a_program_that_prints_the_number_is_no_model(capsys: pytest.CaptureFixt
     code, out, _ = compare(capsys, monkeypatch, folder, "model.mps", "claims.py", "--json")
     assert code == 1
     assert json.loads(out)["verdict"] == "ERROR"
+    (folder / "fails.py").write_text("import time\ntime.sleep(0.7)\nraise ValueError('no')\n")
+    code, out, _ = compare(capsys, monkeypatch, folder, "model.mps", "fails.py", "--json")
+    assert code == 1 and json.loads(out)["verdict"] == "ERROR" and json.loads(out)["seconds"] > 0.7
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (("model.mps", "nothing.lp"), "neither a file nor FOLDER:ID"),
+    (("model.mps", "nothing.lp"), "neither a file nor FOLDER:ID of a dataset's instance; name a .mps, .lp, .py"),
     (("model.mps", "data.json"), "Models end in .mps"),
     (("model.mps", "model.txt"), "--data"),
-    (("model.mps", "set:other"), "no instance in"),
+    (("model.mps", "set:other"), "no instance 'other' in 'set'"),
     (("model.mps", "model.mps", "--budget", "0"), "--budget"),
 ])
 def test_misuse_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path, arguments: tuple[str, ...],
