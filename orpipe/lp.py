@@ -296,6 +296,7 @@ class _Reader:
             elif high is not None and high < 0 and 0 not in self.given.get(j, ()):
                 raise _fault(self.line[j], f"'{name}' has a negative upper bound and no lower one; readers differ on it")
             bounds.append((low, high))
+        self._join()
         rows = list(self.rows.values())
         return assemble(
             name="lp", maximize=self.maximize, columns=self.own.columns(self.columns),
@@ -304,6 +305,15 @@ class _Reader:
             row_sides=[(sides[0], sides[1]) for _, sides in rows], bounds=bounds,
             integer=[j in self.integer or j in self.binary for j in range(len(self.columns))],
         )
+
+
+    def _join(self) -> None:
+        """Rows that were written as a lower and an upper side, as our writer's comments say, become one again."""
+        for name, lower in self.own.upper.items():
+            terms, sides = self.rows.pop(name, ({}, [None, None]))
+            if lower not in self.rows or self.rows[lower][0] != terms or sides[1] is None or self.rows[lower][1][1] is not None:
+                raise ParseError(f"LP file: a comment calls row '{name}' the upper side of row '{lower}', and it is not")
+            self.rows[lower][1][1] = sides[1]
 
 
 def _fault(line: int, what: str) -> ParseError:

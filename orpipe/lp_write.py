@@ -1,12 +1,13 @@
 """Writing LP files, exactly, in the part of the format that readers agree on.
 
-Every column stands in the objective, in order; every row has a label; bounds other than [0, inf) are told on both sides;
-names that some reader would not take (brackets, blanks, signs, keywords, non-ASCII) are changed and given back by comment
+Every column stands in the objective, in order; every row has a label; a row with two sides becomes two rows (HiGHS and others
+read no ranges) that a comment line joins again; bounds other than [0, inf) are told on both sides; names that some reader would not take (brackets, blanks, signs, keywords, non-ASCII) are changed and given back by comment
 lines (orpipe.written_names).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -34,17 +35,25 @@ def write_lp(problem: Problem) -> str:
     objective = "obj"
     while objective in rows:
         objective += "_"
-    lines = [*comments("\\", "column", problem.columns, columns), *comments("\\", "row", problem.rows, rows)]
-    lines.append("Maximize" if problem.maximize else "Minimize")
+    head = [*comments("\\", "column", problem.columns, columns), *comments("\\", "row", problem.rows, rows)]
+    lines = ["Maximize" if problem.maximize else "Minimize"]
     costs = [_decimal(v, f"objective coefficient of {name}") for v, name in zip(problem.cost_exact.fractions(), problem.columns, strict=True)]
     constant = _decimal(problem.offset, "objective constant")
     lines += _wrapped(f" {objective}:", [*_terms(costs, columns), *([_signed(constant)] if constant != "0" or not columns else [])])
     lines.append("Subject To")
     low, high = optional(problem.row_lower, problem.row_lower_exact), optional(problem.row_upper, problem.row_upper_exact)
     entries, starts, indices = problem.matrix_exact.fractions(), problem.matrix.indptr.tolist(), problem.matrix.indices.tolist()
+    taken = {*rows, objective}
     for i, (name, a, b) in enumerate(zip(rows, low, high, strict=True)):
         span = range(starts[i], starts[i + 1])
-        lines += _row(name, f"row '{problem.rows[i]}'", [entries[k] for k in span], [columns[indices[k]] for k in span], a, b, columns)
+        upper = ""
+        if a is not None and b is not None and a != b:
+            upper = f"{name[:180]}_hi"
+            while upper in taken:
+                upper += "_"
+            taken.add(upper)
+            head.append(f"\\ upper {upper} = {json.dumps(name)}")
+        lines += _row(name, upper, f"row '{problem.rows[i]}'", [entries[k] for k in span], [columns[indices[k]] for k in span], a, b, columns)
     low, high = optional(problem.lower, problem.lower_exact), optional(problem.upper, problem.upper_exact)
     binary = problem.binary.tolist()
     bounds = [_bound(name, f"bound of {own}", a, b)
@@ -53,10 +62,11 @@ def write_lp(problem: Problem) -> str:
     for title, wanted in (("General", problem.integer & ~problem.binary), ("Binary", problem.binary)):
         if wanted.any():
             lines += [title, *_wrapped("", [name for name, k in zip(columns, wanted.tolist(), strict=True) if k])]
-    return "\n".join([*lines, "End", ""])
+    return "\n".join([*head, *lines, "End", ""])
 
 
-def _row(name: str, what: str, values: Sequence[Fraction], names: Sequence[str], low: Side, high: Side, columns: Sequence[str]) -> list[str]:
+def _row(name: str, upper: str, what: str, values: Sequence[Fraction], names: Sequence[str], low: Side, high: Side,
+         columns: Sequence[str]) -> list[str]:
     if low is not None and high is not None and low > high:
         raise Unsupported(f"{what} has its lower side above its upper side; LP readers differ on that")
     if not columns:
@@ -67,8 +77,8 @@ def _row(name: str, what: str, values: Sequence[Fraction], names: Sequence[str],
         values, low, high = [v * factor for v in values], None if low is None else low * factor, None if high is None else high * factor
     terms = _terms([_decimal(v, what) for v in values], names) or [f"+ 0 {columns[0]}"]
     a, b = (None if side is None else _side(side, what) for side in (low, high))
-    if a is not None and b is not None and a != b:
-        return _wrapped(f" {name}: {a} <=", [*terms, f"<= {b}"])
+    if upper:
+        return [*_wrapped(f" {name}:", [*terms, f">= {a}"]), *_wrapped(f" {upper}:", [*terms, f"<= {b}"])]
     return _wrapped(f" {name}:", [*terms, f"= {a}" if a is not None and b is not None else f"<= {b}" if b is not None else f">= {a or '-inf'}"])
 
 

@@ -1,6 +1,7 @@
 """Names that a file format cannot carry: written under another name, with a comment line that gives the own one back.
 
     <mark> column ship_North_Alder = "ship[North, Alder]"
+    <mark> upper demand_hi = "demand"           (LP) row demand_hi is the upper side of row demand
 
 Other readers skip the comment and see a plain model; ours restores the names, so that what was written is read back whole.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 from orpipe.errors import ParseError
 
-_LINE = re.compile(r"\s*(?P<what>column|row) (?P<written>\S+) = (?P<own>\".*\")\s*")
+_LINE = re.compile(r"\s*(?P<what>column|row|upper) (?P<written>\S+) = (?P<own>\".*\")\s*")
 
 
 def carried(names: Sequence[str], plain: Callable[[str], str], fallback: str, fits: Callable[[str], bool]) -> list[str]:
@@ -44,10 +45,11 @@ def comments(mark: str, what: str, own: Iterable[str], written: Iterable[str]) -
 
 @dataclass(slots=True)
 class Own:
-    """Own names by written name, collected from comments."""
+    """Own names by written name, collected from comments; upper: the row that a row is the upper side of."""
 
     column: dict[str, str] = field(default_factory=dict)
     row: dict[str, str] = field(default_factory=dict)
+    upper: dict[str, str] = field(default_factory=dict)
 
     def hear(self, comment: str, where: str) -> None:
         """A comment without its mark; other comments are nothing.  Raises ParseError for a name told twice or not readable."""

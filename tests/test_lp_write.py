@@ -95,6 +95,13 @@ def test_what_lp_cannot_say_exactly_is_refused(problem: Problem, words: str) -> 
         write_lp(problem)
 
 
+def test_the_upper_side_must_be_that_of_its_row() -> None:
+    text = write_lp(model([1], [(1, {0: 1}, 5)]))
+    assert read_lp(text).n_rows == 1
+    with pytest.raises(ParseError, match="upper side"):
+        read_lp(text.replace("r0_hi: + 1 x0", "r0_hi: + 2 x0"))
+
+
 @pytest.mark.parametrize(("comment", "words"), [
     ('\\ column x = "a', None), ('\\ column x = "a\\q"', "line 1: the own name"), ('\\ column x = "a"\n\\ column x = "b"', "line 2: column 'x' has two"),
 ])
