@@ -17,6 +17,8 @@ from orpipe.commands.compare import EPILOG as COMPARE_EPILOG
 from orpipe.commands.compare import compare
 from orpipe.commands.serve import EPILOG as SERVE_EPILOG
 from orpipe.commands.serve import serve
+from orpipe.commands.solve import EPILOG as SOLVE_EPILOG
+from orpipe.commands.solve import solve
 from orpipe.commands.verify import EPILOG as VERIFY_EPILOG
 from orpipe.commands.verify import verify
 from orpipe.console import bars, put, put_json, put_table, say
@@ -315,6 +317,7 @@ def doctor(as_json: JsonFlag = False) -> None:
 
 
 app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
+app.command(name="solve", epilog=SOLVE_EPILOG)(solve)
 app.command(name="compare", epilog=COMPARE_EPILOG)(compare)
 app.command(name="serve", epilog=SERVE_EPILOG)(serve)
 

@@ -1,8 +1,8 @@
 """Writing LP files, exactly, in the part of the format that readers agree on.
 
 Every column stands in the objective, in order; every row has a label; a row with two sides becomes two rows (HiGHS and others
-read no ranges) that a comment line joins again; bounds other than [0, inf) are told on both sides; names that some reader would not take (brackets, blanks, signs, keywords, non-ASCII) are changed and given back by comment
-lines (orpipe.written_names).
+read no ranges) that a comment line joins again; bounds other than [0, inf) are told on both sides; names that some reader would
+not take (brackets, blanks, signs, keywords, non-ASCII) are changed and given back by comment lines (orpipe.written_names).
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from orpipe.written_names import carried, comments
 
 _LINE = 200
 _FITS = re.compile(r"(?![eE](\d|$))[A-Za-z_][A-Za-z0-9_.]{0,199}")
-_WORDS = frozenset(
-    "min max minimize maximize minimise maximise minimum maximum subject such st s.t. bound bounds general generals gen integer integers int "
-    "binary binaries bin end free inf infinity semi semis sos sos1 sos2 pwlobj gencons lazy user scenario to that".split())
+_WORDS = re.compile(r"mini?(mi[sz]e|mum)?|maxi?(mi[sz]e|mum)?|subject|such|that|to|st|s\.t\.|bounds?|generals?|gen|integers?|int"
+                    r"|binar(y|ies)|bin|end|free|inf(inity)?|semis?|sos\d?|pwlobj|gencons?|lazy|user|scenario", re.IGNORECASE)
 
 
 def write_lp(problem: Problem) -> str:
@@ -123,7 +122,7 @@ def _wrapped(head: str, parts: Sequence[str]) -> list[str]:
 
 
 def _fits(name: str) -> bool:
-    return bool(_FITS.fullmatch(name)) and name.lower() not in _WORDS
+    return bool(_FITS.fullmatch(name)) and not _WORDS.fullmatch(name)
 
 
 def _plain(name: str) -> str:

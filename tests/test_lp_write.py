@@ -103,7 +103,8 @@ def test_the_upper_side_must_be_that_of_its_row() -> None:
 
 
 @pytest.mark.parametrize(("comment", "words"), [
-    ('\\ column x = "a', None), ('\\ column x = "a\\q"', "line 1: the own name"), ('\\ column x = "a"\n\\ column x = "b"', "line 2: column 'x' has two"),
+    ('\\ column x = "a', None), ('\\ column x = "a\\q"', "line 1: the own name"),
+    ('\\ column x = "a"\n\\ column x = "b"', "line 2: column 'x' has two"),
 ])
 def test_comments_with_names_are_read_or_refused(comment: str, words: str | None) -> None:
     text = f"{comment}\nMinimize\n x\nSubject To\n r: x >= 1\nEnd\n"
@@ -116,7 +117,8 @@ def test_comments_with_names_are_read_or_refused(comment: str, words: str | None
 
 @pytest.mark.parametrize(("text", "line"), [
     ("Minimize\n x\nSubject To\n r: x >= 1e30\nEnd\n", 4), ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= 1e30\nEnd\n", 6),
-    ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= 3\nBinary\n x\nEnd\n", 8), ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= -3\nEnd\n", 6),
+    ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= 3\nBinary\n x\nEnd\n", 8),
+    ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= -3\nEnd\n", 6),
 ])
 def test_what_readers_differ_on_is_refused_with_the_line(text: str, line: int) -> None:
     with pytest.raises(ParseError, match=f"LP line {line}:"):
