@@ -70,9 +70,10 @@ def settle_file(path: Path, names: Sequence[str] | None = None, *, certified: bo
 
 
 def settle_problem(problem: Problem, names: Sequence[str] | None = None, *, certified: bool = False, time_limit: float = 60.0,
-                   file: str = "") -> Settled:
-    """Each named solver is asked; without names those of the policy, until two families have proved something."""
-    claims, results, notes = _ask(problem, names, time_limit)
+                   nodes: int | None = None, file: str = "") -> Settled:
+    """Each named solver is asked; without names those of the policy, until two families have proved something.  time_limit in
+    seconds and nodes bound each solver; the exact proof has the same seconds."""
+    claims, results, notes = _ask(problem, names, time_limit, nodes)
     proofs: dict[str, Result] = {}
     for result in results:
         if result.outcome.proof:
@@ -99,7 +100,7 @@ def settle_problem(problem: Problem, names: Sequence[str] | None = None, *, cert
             return replace(found, outcome="disagreement", message="; ".join([f"an exact proof refutes {pair[0]}: {proof.reason}", *notes]))
         if isinstance(proof, Certificate):
             kind = "exact"
-        else:
+        elif kind != "exact":
             notes.append(f"no exact proof: {proof.reason} after {proof.nodes} nodes")
         verdict = unique(problem, label) if label.status == "optimal" else None
     if kind is None:
@@ -109,7 +110,8 @@ def settle_problem(problem: Problem, names: Sequence[str] | None = None, *, cert
                    unique=verdict, message="; ".join(notes))
 
 
-def _ask(problem: Problem, names: Sequence[str] | None, time_limit: float) -> tuple[list[Claim], list[Result], list[str]]:
+def _ask(problem: Problem, names: Sequence[str] | None, time_limit: float,
+         nodes: int | None) -> tuple[list[Claim], list[Result], list[str]]:
     claims: list[Claim] = []
     results: list[Result] = []
     notes: list[str] = []
@@ -123,7 +125,7 @@ def _ask(problem: Problem, names: Sequence[str] | None, time_limit: float) -> tu
                 if names is not None:
                     claims.append(Claim(name, adapter.version, "unsupported", None, 0.0))
                 continue
-            result = settle(adapter, problem, time_limit)
+            result = settle(adapter, problem, time_limit, nodes)
         except OrpipeError as error:
             notes.append(f"{name}: {' '.join(str(error).split())}")
             claims.append(Claim(name, adapter.version, "error", None, 0.0))
