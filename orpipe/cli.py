@@ -131,6 +131,8 @@ def _slots(recipe: Any) -> int:
 
 def _report(summary: Summary, title: str) -> None:
     """Draws through the stages, refusals by reason, rows by split."""
+    from orpipe.build import quarantine
+
     refused: dict[str, int] = {}
     for reason, count in summary.rejected.items():
         stage = reason.partition(":")[0]
@@ -146,6 +148,8 @@ def _report(summary: Summary, title: str) -> None:
         put_table(["rejected", "reason", "draws"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
+    if count := quarantine.count(summary.rejected):
+        put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
     resumed = f", {summary.resumed} of {summary.accepted} slots from an earlier run" if summary.resumed else ""
     put(f"{summary.accepted} of {summary.attempted} draws accepted, {summary.replayed} programs replayed, {summary.wall:.0f} s with "
         f"{summary.workers} workers, at most {summary.peak_mb:.0f} MB a process{resumed}")

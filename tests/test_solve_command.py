@@ -67,7 +67,8 @@ def test_bad_files_have_one_line_each_and_the_others_go_on(folder: Path, solve: 
     code, found = solve(folder, folder / "absent.lp", folder / "notes.txt", folder / "empty", folder / "a.lp", "--json")
     messages = {Path(f["file"]).name: f["message"] for f in found if f["outcome"] == "unreadable"}
     assert code == 1 and len(found) == 9 and sum(f["outcome"] == "optimal" for f in found) == 2
-    for name, words in {"bad.lp": "LP line 4: expected a number", "bad.lp.gz": "not gzipped", "cut.mps.gz": "damaged gzip", "latin.mps": "line 3: not UTF-8",
+    for name, words in {"bad.lp": "LP line 4: expected a number", "bad.lp.gz": "not gzipped", "cut.mps.gz": "damaged gzip",
+                        "latin.mps": "line 3: not UTF-8",
                         "absent.lp": "No such file", "notes.txt": "no model file", "empty": "no model file"}.items():
         assert words in messages[name] and "\n" not in messages[name], messages[name]
 

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from orpipe import __version__
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
-from orpipe.build import gates
+from orpipe.build import gates, quarantine
 from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
 from orpipe.errors import NotFound, OrpipeError, UsageError
@@ -348,6 +348,18 @@ class _Walk:
         home = self.homes.setdefault(row["data_hash"], split)
         yield Check("one split", None if home == split else f"the same data stand in '{home}' and in '{split}'")
 
+    def quarantined(self) -> None:
+        """Disagreements are whole, and every file of the quarantine belongs to one."""
+        named: set[str] = set()
+        for _, row in self.rows("rejected"):
+            if row.get("reason") == quarantine.REASON:
+                self.checks("rejected", f"{row['family']} L{row['level']} {row['seed']}", lambda row=row: iter(
+                    [Check("disagreement quarantined", quarantine.fault(self.folder, row))]))
+                named.add(Path(json.loads(row["detail"]).get("problem", "")).name)
+        for path in sorted((self.folder / quarantine.FOLDER).glob("*")):
+            if path.name not in named:
+                self.found.note("files", f"{quarantine.FOLDER}/{path.name}", "disagreement quarantined", "no row of rejected names it")
+
     def texts(self, config: str, pool: Pool, ahead: int) -> None:
         waiting: deque[tuple[Expected, Future[Run]]] = deque()
         for split, row in self.rows(config):
@@ -393,8 +405,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
         for config in ("sft", "cpt"):
             walk.texts(config, running, ahead=8 * running.workers)
-    for _ in walk.rows("rejected"):
-        pass
+    walk.quarantined()
     for config in CONFIGS:
         for split in dict.fromkeys([*SPLITS, *manifest.counts[config], *(s for c, s in walk.counts if c == config)]):
             stated, seen = manifest.counts[config].get(split, 0), walk.counts[config, split]

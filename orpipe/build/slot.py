@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from orpipe import __version__
-from orpipe.build import gates
+from orpipe.build import gates, quarantine
 from orpipe.build.case import Case, Product, Unmade, exact_text
 from orpipe.build.plan import Slot
 from orpipe.build.products import make
@@ -102,8 +102,8 @@ def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> boo
         for instance, proved in found:
             more = facts(instance.problem, proved, recipe.proof_nodes)
             if isinstance(more, Refuted):
-                detail = {"detail": more.reason, "results": [r.record() for r in proved.results], "mps": write_mps(instance.problem)}
-                made.rejected.append(_refusal(slot, index, "proof", "disagreement", json.dumps(detail)))
+                told = quarantine.detail(instance.id, instance.problem, more.reason, proved.results)
+                made.rejected.append(_refusal(slot, index, "proof", quarantine.REASON, told))
                 return False
             known.append(more)
     with made.timed("rows"):
@@ -140,10 +140,10 @@ def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
     with made.timed("solve"):
         found = label(problem, time_limit=_SECONDS, nodes=recipe.nodes)
     if not isinstance(found, Label):
-        detail = {"detail": found.detail, "results": [r.record() for r in found.results]}
-        if found.reason == "disagreement":
-            detail["mps"] = write_mps(problem)
-        made.rejected.append(_refusal(slot, index, "solve", found.reason, json.dumps(detail)))
+        told = json.dumps({"detail": found.detail, "results": [r.record() for r in found.results]})
+        if found.reason == quarantine.REASON:
+            told = quarantine.detail(instance.id, problem, found.detail, found.results)
+        made.rejected.append(_refusal(slot, index, "solve", found.reason, told))
         return None
     if found.status != "optimal":
         made.rejected.append(_refusal(slot, index, "solve", f"{found.status} draw", "samplers are feasible by construction"))
