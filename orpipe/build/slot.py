@@ -216,7 +216,7 @@ def instance_row(instance: Instance, found: Label, known: Facts, recipe: Recipe)
         "data": json.dumps(instance.data, ensure_ascii=False), "mps": write_mps(problem), "structure_hash": instance.structure_hash,
         "data_hash": instance.data_hash, "solvers": json.dumps([r.record() for r in found.results]),
         "source": instance.family.source(), "license": recipe.license, "language": "en", "generator_version": __version__,
-        "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals,
+        "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals, "iis": known.iis,
     }
 
 
