@@ -93,14 +93,18 @@ def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0) -> Made:
 def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> bool:
     """Rows of one draw, added only when all of them stand."""
     case = _case(recipe, slot, index, made)
-    products = None if case is None else _products(recipe, slot, index, case, pool, made)
+    if case is not None:
+        with made.timed("proof"):
+            _ = case.facts  # which texts tell; a refuted label makes none
+    refuted = case is not None and isinstance(case.facts, Refuted)
+    products = None if case is None else [] if refuted else _products(recipe, slot, index, case, pool, made)
     if case is None or products is None:
         return False
     found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
     with made.timed("proof"):
         known = []
         for instance, proved in found:
-            more = facts(instance.problem, proved, recipe.proof_nodes)
+            more = case.facts if proved is case.label else facts(instance.problem, proved, recipe.proof_nodes)
             if isinstance(more, Refuted):
                 told = quarantine.detail(instance.id, instance.problem, more.reason, proved.results)
                 made.rejected.append(_refusal(slot, index, "proof", quarantine.REASON, told))
@@ -148,7 +152,7 @@ def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
     if found.status != "optimal":
         made.rejected.append(_refusal(slot, index, "solve", f"{found.status} draw", "samplers are feasible by construction"))
         return None
-    return Case(instance, found)
+    return Case(instance, found, recipe.proof_nodes)
 
 
 def _products(recipe: Recipe, slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> list[Product] | None:
