@@ -99,11 +99,15 @@ def _changes(case: Case, other: Sequence[Fraction]) -> str:
 
 
 def binding_rows(case: Case, variant: int) -> str | None:
-    """Which inequality constraints the plan attains; those without a nonzero variable say nothing about it and are left out."""
+    """Which inequality constraints the plan attains; those without a nonzero variable say nothing about it and are left out.
+    None where auxiliary variables stand in inequalities: their slack is not the plan's."""
     problem, point = case.instance.problem, case.label.point
     if not isinstance(case.facts, Facts) or case.facts.binding is None or point is None:
         return None
     A = problem.matrix
+    unequal = np.flatnonzero(problem.row_lower != problem.row_upper)
+    if not all(problem.decision[A.indices[A.indptr[i]:A.indptr[i + 1]]].all() for i in unequal):
+        return None
     alive = {name for i, name in enumerate(problem.rows) if any(point[j] for j in A.indices[A.indptr[i]:A.indptr[i + 1]].tolist())}
     equal = problem.row_lower == problem.row_upper
     open_ = [name for name, fixed in zip(problem.rows, equal, strict=True) if not fixed and name in alive]
@@ -111,20 +115,20 @@ def binding_rows(case: Case, variant: int) -> str | None:
     if len(tight) == len(open_):
         return None  # tightness says so
     if not tight:
-        return "Every inequality constraint that involves a nonzero variable has slack." if open_ else None
+        return "In this plan every inequality constraint that involves a nonzero variable has slack." if open_ else None
     if len(tight) <= _LISTED:
         names = listing([f"`{name}`" for name in tight])
         verb = "constraint is" if len(tight) == 1 else "constraints are"
         texts = (
-            f"The binding inequality {verb} {names}; the others that involve a nonzero variable have slack.",
-            f"Of the inequality constraints that involve a nonzero variable, {names} {'is' if len(tight) == 1 else 'are'} binding.",
+            f"In this plan the binding inequality {verb} {names}; the others that involve a nonzero variable have slack.",
+            f"Of the inequality constraints that involve a nonzero variable, {names} {'is' if len(tight) == 1 else 'are'} binding here.",
         )
         return texts[pick(variant, "binding", len(texts))]
     families, everywhere = Counter(n.partition("[")[0] for n in tight), Counter(n.partition("[")[0] for n in open_)
     if len(everywhere) == 1:
-        return f"{len(tight)} of the {len(open_)} `{next(iter(families))}` constraints that involve a nonzero variable are binding."
+        return f"{len(tight)} of the {len(open_)} `{next(iter(families))}` constraints that involve a nonzero variable are binding in this plan."
     parts = [f"`{f}`" if everywhere[f] == 1 else f"{_of(count, everywhere[f])} of `{f}`" for f, count in families.items()]
-    return f"{len(tight)} of the {len(open_)} inequality constraints that involve a nonzero variable are binding: {listing(parts)}."
+    return f"{len(tight)} of the {len(open_)} inequality constraints that involve a nonzero variable are binding in this plan: {listing(parts)}."
 
 
 def _of(count: int, total: int) -> str:
