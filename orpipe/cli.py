@@ -138,7 +138,7 @@ def _report(summary: Summary, title: str) -> None:
         stage = reason.partition(":")[0]
         refused[stage] = refused.get(stage, 0) + count
     left, rows = summary.attempted, []
-    stages = ["sample", "ground", "solve", "render", "gate", "replay", "proof", "rows", "duplicate"]
+    stages = ["sample", "ground", "solve", "proof", "render", "gate", "replay", "rows", "duplicate"]
     for stage in stages:
         lost = refused.get(stage, 0)
         rows.append([stage, left, left - lost, lost, summary.seconds.get(stage)])
