@@ -18,6 +18,8 @@ from orpipe.commands.compare import EPILOG as COMPARE_EPILOG
 from orpipe.commands.compare import compare
 from orpipe.commands.serve import EPILOG as SERVE_EPILOG
 from orpipe.commands.serve import serve
+from orpipe.commands.solve import EPILOG as SOLVE_EPILOG
+from orpipe.commands.solve import solve
 from orpipe.commands.verify import EPILOG as VERIFY_EPILOG
 from orpipe.commands.verify import verify
 from orpipe.console import bars, put, put_json, put_table, say
@@ -130,12 +132,14 @@ def _slots(recipe: Any) -> int:
 
 def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
     """Draws through the stages, refusals by reason, rows by split."""
+    from orpipe.build import quarantine
+
     refused: dict[str, int] = {}
     for reason, count in summary.rejected.items():
         stage = reason.partition(":")[0]
         refused[stage] = refused.get(stage, 0) + count
     left, rows = summary.attempted, []
-    stages = ["sample", "ground", "solve", "render", "gate", "replay", "proof", "rows", "duplicate"]
+    stages = ["sample", "ground", "solve", "proof", "render", "gate", "replay", "rows", "duplicate"]
     for stage in stages:
         lost = refused.get(stage, 0)
         rows.append([stage, left, left - lost, lost, summary.seconds.get(stage)])
@@ -147,6 +151,8 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
                                                          for config, splits in summary.counts.items()])
     if "diagnose" in tasks and any(summary.counts.get("instances", {}).values()):
         put("Instances whose id ends in -tight are infeasible variants of others, made for the task 'diagnose'; they add to the count.")
+    if count := quarantine.count(summary.rejected):
+        put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
     resumed = f", {summary.resumed} of {summary.accepted} slots from an earlier run" if summary.resumed else ""
     put(f"{summary.accepted} of {summary.attempted} draws accepted, {summary.replayed} programs replayed, {summary.wall:.0f} s with "
         f"{summary.workers} workers, at most {summary.peak_mb:.0f} MB a process{resumed}")
@@ -318,6 +324,7 @@ def doctor(as_json: JsonFlag = False) -> None:
 
 
 app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
+app.command(name="solve", epilog=SOLVE_EPILOG)(solve)
 app.command(name="compare", epilog=COMPARE_EPILOG)(compare)
 app.command(name="serve", epilog=SERVE_EPILOG)(serve)
 

@@ -352,7 +352,7 @@ def elastic(problem: Problem) -> Problem:
     num = np.zeros(matrix.nnz, dtype=problem.matrix_exact.num.dtype if den < _SAFE else object)
     old = matrix.indices < n
     num[old] = problem.matrix_exact.num
-    num[~old] = np.where(matrix.data[~old] > 0, den, -den)
+    num[~old] = np.array([den if v > 0 else -den for v in matrix.data[~old].tolist()], dtype=num.dtype)
     zeros, ones = Exact(np.zeros(extra, np.int64)), Exact(np.ones(extra, np.int64))
     return Problem(
         name=problem.name, maximize=False, columns=problem.columns + tuple(f"_slack{k}" for k in range(extra)),

@@ -15,6 +15,7 @@ from fractions import Fraction
 from orpipe.errors import ParseError, Unsupported
 from orpipe.mps import Side, assemble
 from orpipe.problem import Problem
+from orpipe.written_names import Own
 
 _SECTION = re.compile(
     r"^\s*(?:(?P<min>min(?:imi[sz]e|imum)?)|(?P<max>max(?:imi[sz]e|imum)?)|(?P<rows>subject\s+to|such\s+that|s\.t\.|st\.?)"
@@ -32,6 +33,7 @@ _TOKEN = re.compile(r"""
 """, re.VERBOSE)
 _INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
 _RELATIONS = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "="}
+INFINITE = 10**20  # sides and bounds from here on mean infinity to some readers
 _MIRROR = {"<=": ">=", ">=": "<=", "=": "="}
 
 
@@ -62,6 +64,8 @@ class _Reader:
         self.rows: dict[str, tuple[dict[int, Fraction], list[Side]]] = {}
         self.bounds: dict[int, list[Side]] = {}
         self.given: dict[int, set[int]] = {}
+        self.line: dict[int, int] = {}  # where a column was last bounded or declared
+        self.own = Own()
         self.integer: set[int] = set()
         self.binary: set[int] = set()
         self.maximize, self.objective = False, _Linear()
@@ -80,7 +84,8 @@ class _Reader:
         seen: set[str] = set()
         parts: list[tuple[str, list[_Token]]] = []
         for number, raw in enumerate(text.splitlines(), start=1):
-            line = raw.partition("\\")[0]
+            line, _, comment = raw.partition("\\")
+            self.own.hear(comment, f"LP line {number}")
             found = _SECTION.match(line)
             if found:
                 section = next(name for name, value in found.groupdict().items() if value)
@@ -177,7 +182,7 @@ class _Reader:
         return self._constant()
 
     def _bound(self, j: int, relation: str, value: _Linear, line: int) -> None:
-        bounds = self.bounds.setdefault(j, [Fraction(0), None])
+        bounds, self.line[j] = self.bounds.setdefault(j, [Fraction(0), None]), line
         for k, wanted in enumerate((">=", "<=")):
             if relation in (wanted, "="):
                 if value.infinite and (value.infinite < 0) is not (k == 0):
@@ -191,6 +196,7 @@ class _Reader:
                 raise self._wrong("a list of variables")
             self.at += 1
             into.add(self._column(token))
+            self.line[self.columns[token.text]] = token.line
 
     # ----------------------------------------------------------------------------------------------- expressions
 
@@ -230,6 +236,8 @@ class _Reader:
         token = self._peek()
         if token is not None and token.kind == "number":
             self.at += 1
+            if Fraction(token.text) >= INFINITE:
+                raise _fault(token.line, f"{token.text} is infinite to some readers and a number to others; write inf")
             return _Linear(constant=sign * Fraction(token.text))
         if token is not None and _INFINITE.fullmatch(token.text):
             self.at += 1
@@ -283,19 +291,29 @@ class _Reader:
             low, high = self.bounds.get(j, [Fraction(0), None])
             if j in self.binary:
                 if (low is not None and not 0 <= low <= 1) or (high is not None and not 0 <= high <= 1):
-                    raise ParseError(f"LP file: binary variable '{name}' has bounds outside 0 and 1; readers differ on it")
+                    raise _fault(self.line[j], f"binary variable '{name}' has bounds outside 0 and 1; readers differ on it")
                 low, high = (Fraction(0) if low is None else low), (Fraction(1) if high is None else high)
             elif high is not None and high < 0 and 0 not in self.given.get(j, ()):
-                raise ParseError(f"LP file: '{name}' has a negative upper bound and no lower one; readers differ on it")
+                raise _fault(self.line[j], f"'{name}' has a negative upper bound and no lower one; readers differ on it")
             bounds.append((low, high))
+        self._join()
         rows = list(self.rows.values())
         return assemble(
-            name="lp", maximize=self.maximize, columns=list(self.columns),
+            name="lp", maximize=self.maximize, columns=self.own.columns(self.columns),
             cost=[self.objective.terms.get(j, Fraction(0)) for j in range(len(self.columns))], offset=self.objective.constant,
-            rows=list(self.rows), entries=((i, j, v) for i, (terms, _) in enumerate(rows) for j, v in terms.items()),
+            rows=self.own.rows(self.rows), entries=((i, j, v) for i, (terms, _) in enumerate(rows) for j, v in terms.items()),
             row_sides=[(sides[0], sides[1]) for _, sides in rows], bounds=bounds,
             integer=[j in self.integer or j in self.binary for j in range(len(self.columns))],
         )
+
+
+    def _join(self) -> None:
+        """Rows that were written as a lower and an upper side, as our writer's comments say, become one again."""
+        for name, lower in self.own.upper.items():
+            terms, sides = self.rows.pop(name, ({}, [None, None]))
+            if lower not in self.rows or self.rows[lower][0] != terms or sides[1] is None or self.rows[lower][1][1] is not None:
+                raise ParseError(f"LP file: a comment calls row '{name}' the upper side of row '{lower}', and it is not")
+            self.rows[lower][1][1] = sides[1]
 
 
 def _fault(line: int, what: str) -> ParseError:

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from orpipe.errors import ParseError, Unsupported
 from orpipe.exact import Exact, decimal_text
 from orpipe.problem import Problem
+from orpipe.written_names import Own, carried, comments
 
 Side = Fraction | None  # None: no bound on this side
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -65,18 +66,19 @@ def assemble(
 def write_mps(problem: Problem) -> str:
     """`problem` as free-format MPS, exactly.
 
-    Names keep their characters except blanks, which become '_' (made unique).  A row with a number that is no finite
-    decimal is multiplied by the common denominator of its numbers.  Raises Unsupported where only rounding would do
+    Names keep their characters except blanks, which become '_' (made unique; a comment line gives the own name back).  A row
+    with a number that is no finite decimal is multiplied by the common denominator of its numbers.  Raises Unsupported where only rounding would do
     (objective, constant or column bound that is no finite decimal) and for a row whose lower side exceeds its upper.
     """
-    columns, rows, objective = _plain(problem.columns, "x"), _plain(problem.rows, "r"), "obj"
+    columns, rows = carried(problem.columns, _plain, "x", _fits), carried(problem.rows, _plain, "r", _fits)
+    objective = "obj"
     while objective in rows:
         objective += "_"
     A, m = problem.matrix, problem.n_rows
     den, num = problem.matrix_exact.den, problem.matrix_exact.num.tolist()
     starts, indices = A.indptr.tolist(), A.indices.tolist()
-    low = _optional(problem.row_lower, problem.row_lower_exact)
-    high = _optional(problem.row_upper, problem.row_upper_exact)
+    low = optional(problem.row_lower, problem.row_lower_exact)
+    high = optional(problem.row_upper, problem.row_upper_exact)
     head, right, ranges = [f" N  {objective}"], [], []
     by_column: list[list[str]] = [[] for _ in columns]
     written: dict[int, str | None] = {}
@@ -111,7 +113,7 @@ def write_mps(problem: Problem) -> str:
     body: list[str] = []
     bounds: list[str] = []
     inside = False
-    low, high = _optional(problem.lower, problem.lower_exact), _optional(problem.upper, problem.upper_exact)
+    low, high = optional(problem.lower, problem.lower_exact), optional(problem.upper, problem.upper_exact)
     for j, (name, whole) in enumerate(zip(columns, problem.integer.tolist(), strict=True)):
         if whole != inside:
             body.append(f"    MARKER  'MARKER'  '{'INTORG' if whole else 'INTEND'}'")
@@ -124,11 +126,12 @@ def write_mps(problem: Problem) -> str:
         body.append("    MARKER  'MARKER'  'INTEND'")
     sense = ["OBJSENSE", "    MAX"] if problem.maximize else []
     title = re.sub(r"\s+", "_", problem.name.strip()) or "problem"
-    return "\n".join([f"NAME {title}", *sense, "ROWS", *head, "COLUMNS", *body, "RHS", *right,
+    names = [*comments("*", "column", problem.columns, columns), *comments("*", "row", problem.rows, rows)]
+    return "\n".join([*names, f"NAME {title}", *sense, "ROWS", *head, "COLUMNS", *body, "RHS", *right,
                       *(["RANGES", *ranges] if ranges else []), "BOUNDS", *bounds, "ENDATA", ""])
 
 
-def _optional(floats: np.ndarray, exact: Exact) -> list[Side]:
+def optional(floats: np.ndarray, exact: Exact) -> list[Side]:
     return [v if known else None for v, known in zip(exact.fractions(), np.isfinite(floats).tolist(), strict=True)]
 
 
@@ -156,23 +159,13 @@ def _decimal(value: Fraction, what: str) -> str:
     return text
 
 
-def _plain(names: Sequence[str], fallback: str) -> list[str]:
-    """Names without blanks, unique; names that need no change keep theirs.  '$' starts a comment for some readers."""
-    fits = [bool(name) and not re.search(r"\s", name) and name[0] not in "*$" for name in names]
-    taken = {name for name, ok in zip(names, fits, strict=True) if ok}
-    kept: set[str] = set()
-    out = []
-    for name, ok in zip(names, fits, strict=True):
-        if not ok or name in kept:
-            stem, k = re.sub(r"\s", "_", name).lstrip("*$") or fallback, 1
-            name = stem
-            while name in taken:
-                k += 1
-                name = f"{stem}_{k}"
-            taken.add(name)
-        kept.add(name)
-        out.append(name)
-    return out
+def _fits(name: str) -> bool:
+    """'$' and '*' start a comment for some readers."""
+    return bool(name) and not re.search(r"\s", name) and name[0] not in "*$"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\s", "_", name).lstrip("*$")
 
 
 @dataclass(slots=True)
@@ -205,6 +198,7 @@ class _Reading:
     current: str | None = None  # the column whose entries are being listed
     opened: set[str] = field(default_factory=set)
     sets: dict[str, str] = field(default_factory=dict)
+    own: Own = field(default_factory=Own)
 
 
 def read_mps(text: str) -> Problem:
@@ -215,7 +209,10 @@ def read_mps(text: str) -> Problem:
     number = 0
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
-        if not words or line[0] == "*":
+        if line.startswith("*"):
+            state.own.hear(line[1:], f"MPS line {number}")
+            continue
+        if not words:
             continue
         if not line[0].isspace():
             section = _open(state, words, number)
@@ -390,9 +387,9 @@ def _finish(state: _Reading, line: int) -> Problem:
         if column.high is not None and column.high < 0 and not column.low_given:
             raise _fault(column.line, f"'{name}' has a negative upper bound but no lower one; write LO or MI")
     return assemble(
-        name=state.name, maximize=state.maximize, columns=list(state.columns),
+        name=state.name, maximize=state.maximize, columns=state.own.columns(state.columns),
         cost=[state.cost.get(j, Fraction(0)) for j in range(len(state.kinds))], offset=state.offset,
-        rows=list(state.rows), entries=((i, j, value) for (i, j), value in state.entries.items()),
+        rows=state.own.rows(state.rows), entries=((i, j, value) for (i, j), value in state.entries.items()),
         row_sides=[_sides(kind, state.right.get(i, Fraction(0)), state.ranges.get(i))
                    for i, kind in enumerate(state.types)],
         bounds=[(column.low, column.high) for column in state.kinds], integer=[column.whole for column in state.kinds],

@@ -291,6 +291,12 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
     return _Check(problem, tuple(results), tuple(proofs.values()), time_limit, nodes).verdict()
 
 
+def confirm(problem: Problem, claims: tuple[Result, Result], results: tuple[Result, ...], time_limit: float = 60.0,
+            nodes: int | None = None) -> Label | Refusal:
+    """Two proofs compared and checked exactly.  The same claim twice asks only whether it stands in exact arithmetic."""
+    return _Check(problem, results, claims, time_limit, nodes).verdict()
+
+
 def _why(results: list[Result]) -> Reason:
     outcomes = {result.outcome for result in results}
     if any(outcome.limited for outcome in outcomes):

@@ -23,6 +23,8 @@ from orpipe.build.schema import CONFIGS
 from orpipe.build.write import file_hashes, write_json
 from orpipe.cli import app
 from orpipe.errors import UsageError
+from orpipe.mps import read_mps
+from orpipe.problem import Problem
 from orpipe.solve import solver
 from orpipe.verify.sandbox import Pool, Run
 
@@ -88,7 +90,7 @@ def test_a_good_dataset_passes_every_check(good: Path, pool: Pool) -> None:
         "file hash", "row count", "unique id", "one split", "mps solved by a second reader and solver", "sizes", "data hash",
         "data ground to the mps", "objective exact", "solution exact", "instance known", "split by instance", "label as instance", "messages",
         "files shown", "no answer in the prompt", "optimum stated", "program present", "program builds the model and prints the label",
-        "faulty program reports what is stated",
+        "faulty program reports what is stated", "facts fit the status", "certificate", "binding", "unique", "duals", "iis",
     }
     assert len(ticks) == sum(len(rows(good, config)) for config in ("instances", "sft", "cpt"))
 
@@ -183,6 +185,16 @@ def other_data(row: dict[str, Any]) -> None:
     row.update(data=json.dumps(data), data_hash=audit_module.data_hash(data))
 
 
+def other_dual(row: dict[str, Any]) -> None:
+    """All prices and costs doubled: they fit each other, and no longer the objective's costs."""
+    duals = json.loads(row["duals"])
+    row["duals"] = json.dumps(duals | {"rows": {k: f"{2 * Fraction(v)}" for k, v in duals["rows"].items()}})
+
+
+def other_subset(change: Callable[[list[str], Problem], list[str]]) -> Edit:
+    return lambda row: row.update(iis=json.dumps(change(json.loads(row["iis"]), read_mps(row["mps"]))))
+
+
 FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] = [
     ("label of an instance", "instances", optimal, everything,
      {"mps solved by a second reader and solver", "solution exact", "label as instance", "program builds the model and prints the label"}),
@@ -209,6 +221,16 @@ FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] 
     ("data", "instances", optimal, other_data, {"data ground to the mps"}),
     ("data without their hash", "instances", optimal, lambda r: r.update(data_hash="0"), {"data hash"}),
     ("structure", "instances", optimal, lambda r: r.update(structure_hash="0"), {"data ground to the mps"}),
+    ("binding row", "instances", lambda r: r["status"] == "optimal" and r["binding"] != "[]", lambda r: r.update(binding="[]"), {"binding"}),
+    ("kind of proof", "instances", optimal, lambda r: r.update(certificate="agreement"), {"certificate"}),
+    ("uniqueness", "instances", lambda r: r["unique"] == "unique", lambda r: r.update(unique="not unique"), {"unique"}),
+    ("uniqueness of none", "instances", lambda r: r["status"] == "infeasible", lambda r: r.update(unique="unique"), {"facts fit the status"}),
+    ("dual", "instances", lambda r: r["duals"], other_dual, {"duals"}),
+    ("reduced cost", "instances", lambda r: r["duals"],
+     lambda r: r.update(duals=json.dumps(json.loads(r["duals"]) | {"columns": {"x": 1}})), {"duals"}),
+    ("member too many", "instances", lambda r: r["iis"], other_subset(lambda names, p: [*names, next(n for n in p.rows if n not in names)]), {"iis"}),
+    ("member too few", "instances", lambda r: r["iis"], other_subset(lambda names, _: names[1:]), {"iis"}),
+    ("member unknown", "instances", lambda r: r["iis"], other_subset(lambda names, _: [*names, "lower bound of nothing"]), {"iis"}),
     ("sizes", "instances", optimal, lambda r: r.update(n_rows=r["n_rows"] + 1), {"sizes"}),
     ("stated optimum", "sft", task("solve"),
      lambda r: r["messages"][1].update(content=r["messages"][1]["content"].replace(str(r["objective_exact"]), "31.4159")), {"optimum stated"}),

@@ -82,7 +82,7 @@ def test_names_survive_and_blanks_become_unique() -> None:
     columns = ("ship[North,C 1]", "ship[North,C_1]", "y[Zürich]", "$x")
     problem = replace(problem, columns=columns, rows=("obj", "demand[C3]"))
     back = read_mps(write_mps(problem))
-    assert back.columns == ("ship[North,C_1]_2", "ship[North,C_1]", "y[Zürich]", "x")
+    assert back.columns == columns
     assert back.rows == ("obj", "demand[C3]")
     assert solve_mps_text(write_mps(problem)).outcome is Outcome.OPTIMAL
 

@@ -57,7 +57,7 @@ def case_of(name: str, index: int = 0) -> Case:
     instance = draw(name, 1 + index % 2, 3, index)
     found = label(instance.problem, nodes=100_000)
     assert isinstance(found, Label) and found.status == "optimal"
-    return Case(instance, found)
+    return Case(instance, found, proof_nodes=200)
 
 
 def test_enough_wordings():

@@ -44,3 +44,16 @@ def test_a_run_is_judged_by_its_model_then_by_its_last_line(
         outcome: Any, output: str, label: Any, status: str, stage: str) -> None:
     run = Run(outcome, stdout=output + "\n", captured=MODEL)
     assert judge(Script("", PROBLEM, label, status), run).stage == stage
+
+
+def test_what_floats_leave_where_terms_cancel_is_no_coefficient() -> None:
+    """0.1 + 0.2 - 0.3 is 5.6e-17 in a program and nothing in the model; a small coefficient of its own stays."""
+    shared = {"maximize": False, "offset": 0, "columns": ["x", "y"], "rows": ["r"], "lower": [0, 0], "upper": [9, 9], "integer": [False, False],
+              "row_lower": [1e-18], "row_upper": [np.inf], "indptr": [0, 3], "indices": [0, 1, 1]}
+    left = Captured.of("pulp", "pulp", cost=[1, -3.5e-18], data=[0.04, 0.3, 5.6e-17 - 0.3], **shared).problem()
+    assert left.matrix.toarray().tolist() == [[0.04, 0]] and left.cost.tolist() == [1, 0] and left.row_lower.tolist() == [0]
+    assert left.n_nonzeros == 1 and left.matrix_exact.fractions() == [Fraction(1, 25)]
+    kept = Captured.of("pulp", "pulp", cost=[1, 1e-11], data=[1e-9, 0.3, 1e-9 - 0.3], **shared).problem()
+    assert kept.n_nonzeros == 2 and kept.cost.tolist() == [1, 1e-11]
+    tiny = Captured.of("pulp", "pulp", cost=[1e-20, 1e-20], data=[1e-20, 1e-20, 0], **shared).problem()
+    assert tiny.n_nonzeros == 2 and tiny.cost.tolist() == [1e-20, 1e-20]

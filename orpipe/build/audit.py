@@ -1,7 +1,8 @@
 """Auditing a finished dataset from its files alone: nothing that the generator held in memory is trusted.
 
 For each instance: the MPS is read and solved by OR-Tools (never the first solver) and read again by our exact reader; the
-data are grounded anew and must give the same matrix; the stored solution is checked in exact arithmetic.  For each example
+data are grounded anew and must give the same matrix; the stored solution is checked in exact arithmetic, and so is what the
+row says about it (audit_facts).  For each example
 and document: every whole program in it is run in the sandbox and must build that matrix and print the label (a faulty
 program: what the metadata say it reports), and the text must say what it is there to say.  Across rows: ids, splits, counts
 and file hashes.
@@ -16,7 +17,7 @@ import json
 import re
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -30,7 +31,8 @@ import pyarrow.parquet as pq
 from orpipe import __version__
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
-from orpipe.build import gates
+from orpipe.build import gates, quarantine
+from orpipe.build.audit_facts import fact_checks
 from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
 from orpipe.errors import NotFound, OrpipeError, UsageError
@@ -98,6 +100,7 @@ class Audit:
 class Manifest:
     counts: Mapping[str, Mapping[str, int]]
     sha256: Mapping[str, str]
+    proof_nodes: int
 
 
 def open_manifest(folder: Path) -> Manifest:
@@ -105,7 +108,7 @@ def open_manifest(folder: Path) -> Manifest:
     try:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         counts = {config: {str(k): int(v) for k, v in content["counts"][config].items()} for config in CONFIGS}
-        return Manifest(counts, dict(content["sha256"]))
+        return Manifest(counts, dict(content["sha256"]), int(content["recipe"]["proof_nodes"]))
     except OSError:
         raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -173,8 +176,8 @@ def _same_matrix(anew: Problem, read: Problem) -> str | None:
     return read_mps(write_mps(anew)).difference(read)
 
 
-def instance_checks(row: Mapping[str, Any]) -> Iterator[Check]:
-    """Everything that one row of `instances` claims by itself."""
+def instance_checks(row: Mapping[str, Any], proof_nodes: int = 0) -> Iterator[Check]:
+    """Everything that one row of `instances` claims by itself; proof_nodes bounds each proof made again."""
     other = solve_mps_text(row["mps"])
     if not other.outcome.proof:
         yield Check("mps solved by a second reader and solver", Undecided(str(other)))
@@ -187,18 +190,23 @@ def instance_checks(row: Mapping[str, Any]) -> Iterator[Check]:
     wrong = [f"{name} is {row[name]}, the mps has {size}" for name, size in sizes.items() if row[name] != size]
     yield Check("sizes", "; ".join(wrong) or None)
     yield Check("data hash", None if data_hash(json.loads(row["data"])) == row["data_hash"] else "does not fit the data")
+    anew = regrounded(row, problem)
     if row["generator_version"] == __version__:
-        anew = regrounded(row, problem)
         yield Check("data ground to the mps", "the data and the structure hash give another model" if anew is None else _same_matrix(anew, problem))
     stated = row["status"] == "optimal"
     whole = stated == (row["objective"] is not None) == (row["objective_exact"] is not None)
     exact = whole and (not stated or float(Fraction(row["objective_exact"])) == row["objective"])
     yield Check("objective exact", None if exact else f"{row['status']}: {row['objective']} against {row['objective_exact']}")
+    x: Sequence[Fraction] | str | None = _solution(row, problem) if stated else None
     if stated:
-        yield Check("solution exact", _solution_fault(row, problem))
+        yield Check("solution exact", x if isinstance(x, str) else None)
+    full = anew if anew is not None and _same_matrix(anew, problem) is None else problem
+    for name, wrong_, unknown in fact_checks(row, full, None if isinstance(x, str) else x, proof_nodes):
+        yield Check(name, Undecided(wrong_) if wrong_ and unknown else wrong_)
 
 
-def _solution_fault(row: Mapping[str, Any], problem: Problem) -> str | None:
+def _solution(row: Mapping[str, Any], problem: Problem) -> Sequence[Fraction] | str:
+    """The exact point, or what is wrong with it."""
     names = {_plain(c): c for c in problem.columns}
     point = {}
     for name, entries in json.loads(row["solution"]).items():
@@ -211,7 +219,7 @@ def _solution_fault(row: Mapping[str, Any], problem: Problem) -> str | None:
     if broken := problem.violations(x):
         return f"breaks {broken[0].where} by {broken[0].amount}"
     value = problem.objective(x)
-    return None if value == Fraction(row["objective_exact"]) else f"has objective {value}, the label says {row['objective_exact']}"
+    return x if value == Fraction(row["objective_exact"]) else f"has objective {value}, the label says {row['objective_exact']}"
 
 
 def _plain(name: str) -> str:
@@ -305,8 +313,8 @@ def program_finding(run: Run, expected: Expected) -> Finding:
 
 # -- the walk ----------------------------------------------------------------------------------------------------------
 class _Walk:
-    def __init__(self, folder: Path, progress: Callable[[str], None] | None):
-        self.folder, self.progress, self.found = folder, progress, Audit()
+    def __init__(self, folder: Path, proof_nodes: int, progress: Callable[[str], None] | None):
+        self.folder, self.proof_nodes, self.progress, self.found = folder, proof_nodes, progress, Audit()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.known: dict[str, Known] = {}
         self.homes: dict[str, str] = {}  # data hash -> split
@@ -340,13 +348,27 @@ class _Walk:
 
     def instances(self) -> None:
         for split, row in self.rows("instances"):
-            self.checks("instances", str(row.get("id")), partial(instance_checks, row))
+            self.checks("instances", str(row.get("id")), partial(instance_checks, row, self.proof_nodes))
             self.checks("instances", str(row.get("id")), partial(self._remember, row, split))
 
     def _remember(self, row: Mapping[str, Any], split: str) -> Iterator[Check]:
         self.known[row["id"]] = Known.of(row, split)
         home = self.homes.setdefault(row["data_hash"], split)
         yield Check("one split", None if home == split else f"the same data stand in '{home}' and in '{split}'")
+
+    def quarantined(self) -> None:
+        """Disagreements are whole, and every file of the quarantine belongs to one."""
+        named: set[str] = set()
+        for _, row in self.rows("rejected"):
+            if row.get("reason") == quarantine.REASON:
+                self.checks("rejected", f"{row['family']} L{row['level']} {row['seed']}", partial(self._disagreement, row))
+                named.add(Path(json.loads(row["detail"]).get("problem", "")).name)
+        for path in sorted((self.folder / quarantine.FOLDER).glob("*")):
+            if path.name not in named:
+                self.found.note("files", f"{quarantine.FOLDER}/{path.name}", "disagreement quarantined", "no row of rejected names it")
+
+    def _disagreement(self, row: Mapping[str, Any]) -> Iterator[Check]:
+        yield Check("disagreement quarantined", quarantine.fault(self.folder, row))
 
     def texts(self, config: str, pool: Pool, ahead: int) -> None:
         waiting: deque[tuple[Expected, Future[Run]]] = deque()
@@ -384,7 +406,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     """Re-check a dataset folder; `progress` hears the config of every row.  Programs run in `pool`, by default one of
     `workers`.  UsageError if the folder is no dataset."""
     manifest = open_manifest(folder)
-    walk = _Walk(folder, progress)
+    walk = _Walk(folder, manifest.proof_nodes, progress)
     found, hashes = walk.found, file_hashes(folder)
     for name in sorted(manifest.sha256.keys() | hashes.keys()):
         what = "is missing" if name not in hashes else "is not in the manifest" if name not in manifest.sha256 else "differs from the manifest"
@@ -393,8 +415,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
         for config in ("sft", "cpt"):
             walk.texts(config, running, ahead=8 * running.workers)
-    for _ in walk.rows("rejected"):
-        pass
+    walk.quarantined()
     for config in CONFIGS:
         for split in dict.fromkeys([*SPLITS, *manifest.counts[config], *(s for c, s in walk.counts if c == config)]):
             stated, seen = manifest.counts[config].get(split, 0), walk.counts[config, split]

@@ -19,6 +19,7 @@ from orpipe.errors import OrpipeError
 from orpipe.exact import decimal_text
 from orpipe.instances import Instance
 from orpipe.problem import Problem
+from orpipe.proof import Facts, Refuted, facts
 from orpipe.render.answer import Solution, render_answer
 from orpipe.render.files import data_csv, data_json
 from orpipe.render.nl import REGISTERS, environment, render_problem
@@ -67,8 +68,16 @@ def exact_text(value: Fraction) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Case:
+    """proof_nodes bounds the proofs behind `facts`; 0 proves what needs no search."""
+
     instance: Instance
     label: Label
+    proof_nodes: int = 0
+
+    @cached_property
+    def facts(self) -> Facts | Refuted:
+        """More truth about the label, or that it is wrong."""
+        return facts(self.instance.problem, self.label, self.proof_nodes)
 
     @property
     def model(self) -> Model:

@@ -12,8 +12,8 @@ import numpy as np
 from orpipe.algebra.nodes import Add, has_variables
 from orpipe.build.case import Case
 from orpipe.build.infeasible import subset
-from orpipe.build.insights import in_row, row_unit
 from orpipe.build.phrases import amount, clause, counted, row_of
+from orpipe.build.units import in_row, row_unit
 from orpipe.exact import Exact
 from orpipe.problem import Problem, Violation
 from orpipe.render.words import about, count_word

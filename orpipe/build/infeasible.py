@@ -20,12 +20,12 @@ from orpipe.exact import Exact, decimal_text, fraction
 from orpipe.families.draw import tidy
 from orpipe.instances import Instance
 from orpipe.problem import Problem
+from orpipe.proof.iis import LARGEST, subset
 from orpipe.render.tables import lookup, tuples_of
 from orpipe.solve import Label, Outcome, label, settle, solver
 
 _FACTORS = (Fraction(3, 2), Fraction(5, 2), Fraction(1, 2), Fraction(6), Fraction(1, 5), Fraction(20))
 _NODES = 20_000
-_LARGEST = 12  # rows of a conflict that a text can still explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def irreducible(problem: Problem) -> tuple[str, ...] | None:
             else:
                 return None
         step //= 2
-    if len(keep) > _LARGEST:
+    if len(keep) > LARGEST:
         return None
     proved = label(subset(blank, keep), nodes=_NODES)
     if not isinstance(proved, Label) or proved.status != "infeasible" or not keep:
@@ -131,21 +131,6 @@ def irreducible(problem: Problem) -> tuple[str, ...] | None:
         if not isinstance(without, Label) or without.status != "optimal":
             return None
     return tuple(problem.rows[i] for i in keep)
-
-
-def subset(problem: Problem, rows: list[int]) -> Problem:
-    """The problem with only these rows."""
-    A = problem.matrix
-    counts = np.diff(A.indptr)
-    take = np.concatenate([np.arange(A.indptr[i], A.indptr[i + 1]) for i in rows]) if rows else np.zeros(0, np.int64)
-    indptr = np.concatenate([[0], np.cumsum(counts[rows])]) if rows else np.zeros(1, np.int64)
-    matrix = sp.csr_array((A.data[take], A.indices[take], indptr.astype(np.int32)), shape=(len(rows), problem.n_vars))
-    index = np.array(rows, dtype=np.int64)
-    return replace(
-        problem, rows=tuple(problem.rows[i] for i in rows), matrix=matrix, matrix_exact=problem.matrix_exact[take],
-        row_lower=problem.row_lower[index], row_upper=problem.row_upper[index],
-        row_lower_exact=problem.row_lower_exact[index], row_upper_exact=problem.row_upper_exact[index],
-    )
 
 
 def _least(case: Case, tight: Instance, param: ParamDecl, entry: tuple, before: Any, after: Any) -> tuple[Any | None, Label | None]:

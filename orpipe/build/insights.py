@@ -8,27 +8,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from orpipe.algebra.nodes import Neg, Objective, Row, Term
-from orpipe.algebra.units import unit_text
+from orpipe.algebra.nodes import Neg, Objective, Term
 from orpipe.build.case import Case, pick
 from orpipe.build.phrases import clause, counted, row_of
+from orpipe.build.plans import binding_rows, shadow_price, uniqueness
+from orpipe.build.units import row_unit
 from orpipe.exact import Exact
 from orpipe.ground import ground
 from orpipe.problem import Problem
-from orpipe.render.words import about, approximate, listing, the
+from orpipe.proof import Facts
+from orpipe.render.words import about, listing, the
 from orpipe.solve import Label, label
 
 _NODES = 20_000
 
 
 def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str]:
-    """Up to three sentences: the breakdown of the objective always, the others in turn by `variant`; `without` names
-    functions whose claim the text makes elsewhere."""
-    found = [s for s in (breakdown(case, variant),) if s]
-    others: list[Callable[[Case, int], str | None]] = [flipped, tightness, relaxation, shadow_price]
+    """Up to four sentences: the breakdown of the objective and whether the plan is the only one always, the others in turn by
+    `variant`; `without` names functions whose claim the text makes elsewhere."""
+    found = [s for s in (breakdown(case, variant), uniqueness(case, variant)) if s]
+    others: list[Callable[[Case, int], str | None]] = [flipped, tightness, relaxation, shadow_price, binding_rows]
     turn = variant % len(others)
     for make in others[turn:] + others[:turn]:
-        if len(found) == 3:
+        if len(found) == 4:
             break
         if make.__name__ not in without and (sentence := make(case, variant)):
             found.append(sentence)
@@ -94,6 +96,8 @@ def flipped(case: Case, variant: int) -> str | None:
         return None
     gap = abs(other.objective_exact - case.label.objective_exact)
     value, gap_text = case.worth(other.objective_exact), case.roughly(gap)
+    if gap == 0 and isinstance(case.facts, Facts) and case.facts.unique == "not unique":
+        return None  # uniqueness says so
     if gap == 0:
         return _one_of(
             variant, "flip",
@@ -131,18 +135,6 @@ def relaxation(case: Case, variant: int) -> str | None:
         f"The linear relaxation has the optimum {value}, {word} bound that no plan in whole numbers reaches.",
         f"As {word} bound, the linear relaxation gives {value}; the difference is what whole numbers cost.",
     )
-
-
-def row_unit(case: Case, row: Row) -> str:
-    """Unit of both sides of a row in the scenario's words."""
-    symbolic = case.instance.family.symbolic(case.instance.formulation)
-    text = unit_text(row.left, symbolic if all(v.symbol in symbolic.var_by for v in case.model.variables) else case.model)
-    return case.instance.scenario.unit(text)
-
-
-def in_row(case: Case, name: str, value: Fraction) -> str:
-    """A number in the unit of a grounded row."""
-    return counted(approximate(value), row_unit(case, row_of(case.model, name)), case.instance.scenario)
 
 
 def tightness(case: Case, variant: int) -> str | None:
@@ -184,34 +176,3 @@ def tightness(case: Case, variant: int) -> str | None:
             "There is no slack: each inequality constraint that involves a nonzero variable holds with equality.",
         )
     return None
-
-
-def shadow_price(case: Case, variant: int) -> str | None:
-    """An exact optimal dual of an LP."""
-    duals = getattr(case.label, "duals", None)
-    if duals is None or case.instance.problem.integer.any():
-        return None
-    rows = [i for i, d in enumerate(duals) if d]
-    if not rows:
-        return None
-    i = rows[variant % len(rows)]
-    name = case.instance.problem.rows[i]
-    price = f"{about(duals[i])} {_rate(case.unit, row_unit(case, row_of(case.model, name)), case)}".rstrip()
-    return _one_of(
-        variant, "dual",
-        f"An optimal dual value of `{name}` is {price}: the rate at which the optimum moves with the right-hand side of that constraint, "
-        "while the optimal basis stays the same.",
-        f"The shadow price of `{name}` is {price}; as long as the optimal basis does not change, each unit more on its right-hand side changes "
-        "the optimal value by that much.",
-    )
-
-
-def _rate(above: str, below: str, case: Case) -> str:
-    """«EUR per t» for EUR/day over t/day."""
-    if not below:
-        return above
-    top, *over = above.split("/")
-    bottom, *under = below.split("/")
-    if over and over == under:
-        return f"{top} per {counted('1', bottom, case.instance.scenario).removeprefix('1 ')}"
-    return f"{above} per {counted('1', below, case.instance.scenario).removeprefix('1 ')}"

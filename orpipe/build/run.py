@@ -25,6 +25,7 @@ from pathlib import Path
 
 import orpipe
 from orpipe import __version__
+from orpipe.build import quarantine
 from orpipe.build.card import card
 from orpipe.build.gates import Duplicates
 from orpipe.build.plan import Slot, plan
@@ -120,7 +121,8 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
         for slot, made in zip(slots, _results(recipe, slots, work, workers, summary, progress), strict=True):
             made = gate.admit(made, slot, redo)
             for config in ("instances", "sft", "cpt", "rejected"):
-                writer.add(config, made.split, getattr(made, config))
+                rows = getattr(made, config)
+                writer.add(config, made.split, rows if config != "rejected" else quarantine.lay_down(target, rows))
             _tally(summary, made)
     finally:
         redo.close()
@@ -128,7 +130,8 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
     manifest = {
         "name": recipe.name, "generator": __version__, "recipe": recipe.model_dump(mode="json"), "recipe_hash": recipe_hash(recipe),
         "sources": sources(), "versions": versions(), "counts": summary.counts, "attempted": summary.attempted,
-        "accepted": summary.accepted, "rejected": summary.rejected, "replayed": summary.replayed, "sha256": file_hashes(target),
+        "accepted": summary.accepted, "rejected": summary.rejected,
+        "disagreements": quarantine.count(summary.rejected), "replayed": summary.replayed, "sha256": file_hashes(target),
     }
     write_json(target / "manifest.json", manifest)
     (target / "README.md").write_text(card(recipe, manifest), encoding="utf-8")

@@ -11,6 +11,7 @@ INSTANCES = pa.schema([
     ("n_bin", _I), ("n_rows", _I), ("n_nonzeros", _I), ("sense", _S), ("status", _S), ("objective", _F), ("objective_exact", _S),
     ("solution", _S), ("data", _S), ("mps", _S), ("structure_hash", _S), ("data_hash", _S), ("solvers", _S), ("source", _S),
     ("license", _S), ("language", _S), ("generator_version", _S), ("certificate", _S), ("unique", _S), ("binding", _S), ("duals", _S),
+    ("iis", _S),
 ])
 CPT = pa.schema([
     ("id", _S), ("text", _S), ("doc_type", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S), ("level", _I),

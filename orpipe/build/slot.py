@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from orpipe import __version__
-from orpipe.build import gates
+from orpipe.build import gates, quarantine
 from orpipe.build.case import Case, Product, Unmade, exact_text
 from orpipe.build.plan import Slot
 from orpipe.build.products import make
@@ -93,17 +93,21 @@ def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0) -> Made:
 def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> bool:
     """Rows of one draw, added only when all of them stand."""
     case = _case(recipe, slot, index, made)
-    products = None if case is None else _products(recipe, slot, index, case, pool, made)
+    if case is not None:
+        with made.timed("proof"):
+            _ = case.facts  # which texts tell; a refuted label makes none
+    refuted = case is not None and isinstance(case.facts, Refuted)
+    products = None if case is None else [] if refuted else _products(recipe, slot, index, case, pool, made)
     if case is None or products is None:
         return False
     found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
     with made.timed("proof"):
         known = []
         for instance, proved in found:
-            more = facts(instance.problem, proved, recipe.proof_nodes)
+            more = case.facts if proved is case.label else facts(instance.problem, proved, recipe.proof_nodes)
             if isinstance(more, Refuted):
-                detail = {"detail": more.reason, "results": [r.record() for r in proved.results], "mps": write_mps(instance.problem)}
-                made.rejected.append(_refusal(slot, index, "proof", "disagreement", json.dumps(detail)))
+                told = quarantine.detail(instance.id, instance.problem, more.reason, proved.results)
+                made.rejected.append(_refusal(slot, index, "proof", quarantine.REASON, told))
                 return False
             known.append(more)
     with made.timed("rows"):
@@ -140,15 +144,15 @@ def _case(recipe: Recipe, slot: Slot, index: int, made: Made) -> Case | None:
     with made.timed("solve"):
         found = label(problem, time_limit=_SECONDS, nodes=recipe.nodes)
     if not isinstance(found, Label):
-        detail = {"detail": found.detail, "results": [r.record() for r in found.results]}
-        if found.reason == "disagreement":
-            detail["mps"] = write_mps(problem)
-        made.rejected.append(_refusal(slot, index, "solve", found.reason, json.dumps(detail)))
+        told = json.dumps({"detail": found.detail, "results": [r.record() for r in found.results]})
+        if found.reason == quarantine.REASON:
+            told = quarantine.detail(instance.id, problem, found.detail, found.results)
+        made.rejected.append(_refusal(slot, index, "solve", found.reason, told))
         return None
     if found.status != "optimal":
         made.rejected.append(_refusal(slot, index, "solve", f"{found.status} draw", "samplers are feasible by construction"))
         return None
-    return Case(instance, found)
+    return Case(instance, found, recipe.proof_nodes)
 
 
 def _products(recipe: Recipe, slot: Slot, index: int, case: Case, pool: Pool, made: Made) -> list[Product] | None:
@@ -216,7 +220,7 @@ def instance_row(instance: Instance, found: Label, known: Facts, recipe: Recipe)
         "data": json.dumps(instance.data, ensure_ascii=False), "mps": write_mps(problem), "structure_hash": instance.structure_hash,
         "data_hash": instance.data_hash, "solvers": json.dumps([r.record() for r in found.results]),
         "source": instance.family.source(), "license": recipe.license, "language": "en", "generator_version": __version__,
-        "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals,
+        "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals, "iis": known.iis,
     }
 
 

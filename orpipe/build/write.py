@@ -79,8 +79,8 @@ class DatasetWriter:
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
-    """sha256 by relative path of every Parquet file."""
-    return {p.relative_to(folder).as_posix(): file_hash(p) for p in sorted(folder.rglob("*.parquet"))}
+    """sha256 by relative path of every Parquet file and every quarantined problem."""
+    return {p.relative_to(folder).as_posix(): file_hash(p) for p in sorted([*folder.rglob("*.parquet"), *folder.glob("quarantine/*")])}
 
 
 def file_hash(path: Path) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from orpipe.exact import decimal_text
 from orpipe.problem import Problem
 from orpipe.proof.certificate import Certificate, Kind
+from orpipe.proof.iis import iis
 from orpipe.proof.prove import Refuted, prove
 from orpipe.proof.unique import Verdict, reduced_costs, unique
 from orpipe.solve import Label
@@ -21,12 +22,14 @@ from orpipe.solve import Label
 @dataclass(frozen=True)
 class Facts:
     """certificate: exact (a certificate that the checker accepted), exact-point+agreement (an exact point, its bound by two
-    solvers), agreement (two solvers).  unique, binding: None unless optimal.  duals: JSON, None unless an LP's optimum."""
+    solvers), agreement (two solvers).  unique, binding: None unless optimal.  duals: JSON, None unless an LP's optimum.  iis:
+    JSON, None unless infeasible (and where no irreducible set was proved)."""
 
     certificate: Kind
     unique: Verdict | None
     binding: str | None
     duals: str | None
+    iis: str | None = None
 
 
 def facts(problem: Problem, label: Label, nodes: int, seconds: float = math.inf) -> Facts | Refuted:
@@ -37,7 +40,7 @@ def facts(problem: Problem, label: Label, nodes: int, seconds: float = math.inf)
         return found
     exact = isinstance(found, Certificate)
     if label.status != "optimal" or label.point is None:
-        return Facts("exact" if exact else "agreement", None, None, None)
+        return Facts("exact" if exact else "agreement", None, None, None, iis(problem) if label.status == "infeasible" else None)
     kind: Kind = "exact" if exact else "exact-point+agreement"
     verdict = unique(problem, label, nodes // 3)
     return Facts(kind, verdict, json.dumps(binding(problem, label.point), ensure_ascii=False), _duals(problem, label))

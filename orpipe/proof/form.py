@@ -244,7 +244,7 @@ class Form:
         if wide >= _INT_SAFE:
             y = y.astype(object)
         products = self.num * y[self.row_of]
-        reduced = cost.astype(object) * den if wide >= _INT_SAFE else cost * den
+        reduced = cost.astype(object) * den if wide >= _INT_SAFE or products.dtype == object else cost * den
         if len(self.filled):
             reduced = reduced.copy()
             reduced[self.filled] -= np.add.reduceat(products[self.by_column], self.starts)

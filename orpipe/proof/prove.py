@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from orpipe import exact_lp
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.proof.certificate import Certificate
@@ -119,6 +120,11 @@ def _infeasible(problem: Problem, deadline: float, nodes: int) -> Certificate | 
     state = search.run()
     if found:
         return Refuted("a feasible point exists", found[0].point)
+    if state != "closed" and problem.kind == "LP":
+        # the search works on rows scaled to whole numbers, which solvers may not take; the rows as they are may do
+        vertex = basic(exact_lp.elastic(problem))
+        if vertex is not None and vertex.objective > 0:
+            return Certificate(digest(problem), "infeasible", tree=[["farkas", *_leaf(vertex.duals)]])
     if state != "closed":
         return Unproved(state, len(search.tree))
     return Certificate(digest(problem), "infeasible", symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, tree=search.tree)

@@ -7,12 +7,16 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from orpipe.families import families
 from orpipe.instances import draw
+from orpipe.mps import assemble
+from orpipe.problem import Problem
 from orpipe.proof import Certificate, Refuted, Unproved, certify, check, prove
 from orpipe.proof.certificate import FORMAT
+from orpipe.proof.form import Form
 from orpipe.solve import Label, label
 from orpipe.testing.solver_suite import Case, cases, model
 
@@ -110,3 +114,27 @@ def test_the_same_bytes_twice_and_as_json(name: str) -> None:
     for text in ("[]", '{"outcome": "optimal"}', '{"digest": "", "outcome": "optimal", "more": 1}', "{"):
         with pytest.raises(ValueError):
             Certificate.from_json(text)
+
+
+def long_decimals(scale: int = 1) -> Problem:
+    """Sixteen decimals and five digits before them: whole numbers beyond 64 bits once a row is scaled.  Both rows ask the same
+    weighted sum for at least 100000 and at most 90000."""
+    weights = [Fraction(k * 10**19 + 7, 10**16) * scale for k in (1234, 56, 789)]
+    sides: list[tuple[Fraction | None, Fraction | None]] = [(Fraction(10**8) * scale, None), (None, Fraction(9 * 10**7) * scale)]
+    return assemble(name="long", maximize=False, columns=["x", "y", "z"], cost=[Fraction(0)] * 3, offset=Fraction(0), rows=["need", "limit"],
+                    entries=[(i, j, w) for i in range(2) for j, w in enumerate(weights)], row_sides=sides,
+                    bounds=[(Fraction(0), Fraction(50))] * 3, integer=[False] * 3)
+
+
+def test_numbers_beyond_64_bits_are_proved_too() -> None:
+    problem = long_decimals()
+    found = label(problem)
+    assert isinstance(found, Label) and (found.status, found.proof) == ("infeasible", "exact")
+    assert isinstance(prove(problem, found, seconds=math.inf), Certificate)
+
+
+def test_no_multipliers_over_numbers_beyond_64_bits() -> None:
+    """Multipliers that round to zero prove the bound zero, and are no error."""
+    form = Form(long_decimals())
+    assert form.num.dtype == object
+    assert form.bound(np.zeros(form.m, np.int64), 1, form.box, np.zeros(form.n, np.int64)) == 0

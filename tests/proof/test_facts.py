@@ -128,7 +128,7 @@ def test_kinds_of_certificate() -> None:
         assert isinstance(found, Facts) and found.certificate == kind and found.duals is None and found.binding is not None
     odd = model([0, 0], [(3, {0: 2, 1: 2}, 3)], [(0, 5), (0, 5)], integer="all")
     for nodes, kind in ((0, "agreement"), (50, "exact")):
-        assert facts(odd, INFEASIBLE, nodes) == Facts(kind, None, None, None)  # type: ignore[arg-type]
+        assert facts(odd, INFEASIBLE, nodes) == Facts(kind, None, None, None, '["r0"]')  # type: ignore[arg-type]
     best = ranked(small := integer_problem(1))
     worse = next(t for t in best if t[0] != best[0][0])
     assert isinstance(facts(small, optimal(small, worse[1]), 100), Refuted)
