@@ -103,7 +103,8 @@ class Solver(ABC):
 
     Two names of one `family` share an engine: they never count as two witnesses.  `package` is the distribution whose
     version is recorded.  `deviations` maps names of conformance cases (orpipe.testing.solver_suite) to the reason why
-    the library answers them wrongly: known, and expected to fail.
+    the library answers them wrongly: known, and expected to fail.  `witness` is False where "optimal" means only within a
+    tolerance: such a solver is never part of a label.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Solver(ABC):
     package: str
     settings: Mapping[str, float | int | str] = {}
     deviations: Mapping[str, str] = {}
+    witness: bool = True
 
     @abstractmethod
     def accepts(self, problem: Problem) -> str | None:
@@ -276,7 +278,8 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
     for k, name in enumerate(names):
         if len(proofs) == 2 or len(proofs.keys() | {solver(other).family for other in names[k:]}) < 2:
             break
-        if reason := solver(name).accepts(problem):
+        reason = solver(name).accepts(problem) if solver(name).witness else "its optimum holds within a tolerance only"
+        if reason:
             notes.append(f"{name}: {reason}")
             continue
         # The second family need not find the point again: it has to prove that none is better.
