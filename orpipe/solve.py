@@ -25,20 +25,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from orpipe import exact_lp
-from orpipe.errors import Unsupported
+from orpipe.errors import EnvironmentError_, NotFound, Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
 from orpipe.registry import Registry
+from orpipe.roles import KINDS, asked, roles
 
-# Which solvers are asked, in order, until two families have proved something.  HiGHS goes first because it names the
-# vertex.  CP-SAT accepts only bounded integer models and proves them in integer arithmetic; SCIP takes any other.
-POLICY: Mapping[Kind, tuple[str, ...]] = {
-    "LP": ("highs", "glop", "scip"),
-    "MILP": ("highs", "scip"),
-    "IP": ("highs", "cpsat", "scip"),
-    "BIP": ("highs", "cpsat", "scip"),
-}
-VERTEX = ("highs", "highs_plain")  # asked in turn for a basis that is optimal in exact arithmetic
+POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
+"""The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
+VERTEX = roles().vertex  # asked in turn for a basis that is optimal in exact arithmetic
 TOLERANCE = 1e-6  # two objectives agree within TOLERANCE * max(1, |objective|)
 _SAME = 1e-9  # objectives further apart than this (scaled alike) may belong to different optima: look at both points
 
@@ -193,6 +188,7 @@ class _Adapters(Registry[Solver]):
 
 
 _ADAPTERS = _Adapters()
+BRIDGES = ("pulp", "pyomo")
 
 
 def solvers() -> dict[str, Solver]:
@@ -207,8 +203,22 @@ def unavailable() -> dict[str, str]:
 
 
 def solver(name: str) -> Solver:
-    """One adapter; NotFound with "did you mean" if there is none."""
-    return _ADAPTERS[name]
+    """One adapter, or a bridge: "pyomo:cbc" and "pulp:CBC" reach what Pyomo and PuLP reach.  NotFound with "did you mean" if
+    there is none, EnvironmentError_ if a bridge's solver is not installed."""
+    return _bridge(name) if ":" in name else _ADAPTERS[name]
+
+
+@cache
+def _bridge(name: str) -> Solver:
+    library, _, rest = name.partition(":")
+    if library not in BRIDGES:
+        raise NotFound.among("bridge", library, BRIDGES)
+    try:
+        module = importlib.import_module(f"orpipe_solvers._{library}")
+    except ImportError as error:
+        raise EnvironmentError_(f"{name} needs {library}: {error}; install it") from None
+    found: Solver = module.bridge(rest)
+    return found
 
 
 def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
@@ -267,10 +277,11 @@ class Refusal:
 
 
 def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
-          policy: Mapping[Kind, tuple[str, ...]] = POLICY) -> Label | Refusal:
-    """Ask the policy's solvers (each with this time_limit in seconds, and node limit) until two families have proved
-    an outcome, then check it exactly.  Raises NotFound for an unknown solver name; a bad problem is a Refusal."""
-    names = policy[problem.kind]
+          policy: Mapping[Kind, tuple[str, ...]] | None = None) -> Label | Refusal:
+    """Ask the solvers of `policy`, by default those of data/reference/solvers.yaml (each with this time_limit in seconds, and
+    node limit), until two families have proved an outcome, then check it exactly.  Raises NotFound for an unknown solver
+    name; a bad problem is a Refusal."""
+    names = asked(problem) if policy is None else policy[problem.kind]
     results: list[Result] = []
     proofs: dict[str, Result] = {}
     notes: list[str] = []

@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import scipy.sparse as sp
 from orpipe.errors import ParseError, Unsupported
 from orpipe.exact_lp import At, Basis
 from orpipe.problem import Problem
+from orpipe.roles import settings
 from orpipe.solve import Answer, Outcome, Solver, agree, out_of_range
 
 _STATUS: Any = highspy.HighsModelStatus  # its stubs lack members
@@ -135,47 +137,31 @@ def _without_columns(problem: Problem) -> Answer:
     return Answer(Outcome.OPTIMAL, float(problem.offset), np.zeros(0), "no columns", basis)
 
 
-def _swallow_banner() -> None:
-    """The first Highs of a process prints two lines before output_flag can be set; stdout is for data."""
+@contextmanager
+def silent_stdout() -> Iterator[None]:
+    """What libraries print before they can be told not to goes nowhere; stdout is for data."""
     try:
         kept = os.dup(1)
     except OSError:  # no stdout at all
+        yield
         return
     sys.stdout.flush()
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         try:
-            highspy.Highs()
+            with redirect_stdout(nowhere):
+                yield
+            sys.stdout.flush()
             ctypes.CDLL(None).fflush(None)
         finally:
             os.dup2(kept, 1)
             os.close(kept)
 
 
-_swallow_banner()
+with silent_stdout():  # the first Highs of a process prints two lines
+    highspy.Highs()
 if hasattr(os, "register_at_fork"):
     # A child forked while a threaded scheduler is alive would wait for ever for threads it does not have.
     os.register_at_fork(before=lambda: highspy.Highs.resetGlobalScheduler(True))
 
-_SETTINGS: dict[str, float | int | str] = {
-    "output_flag": False,
-    "threads": 1,
-    "solver": "simplex",
-    "mip_rel_gap": 0.0,
-    "mip_abs_gap": 0.0,
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-    "mip_feasibility_tolerance": 1e-9,
-    "small_matrix_value": _SMALLEST,
-    # On models of a few hundred columns these cost more than they find (measured: 15 ms -> 6 ms, geometric mean).
-    "mip_heuristic_run_feasibility_jump": False,
-    "mip_heuristic_run_root_reduced_cost": False,
-    "mip_heuristic_run_rens": False,
-    "mip_heuristic_run_rins": False,
-    "mip_detect_symmetry": False,
-}
-SOLVERS = (
-    Highs("highs", _SETTINGS),
-    Highs("highs_plain", _SETTINGS | {"presolve": "off"}),
-    Highs("highs_ipm", _SETTINGS | {"solver": "ipm", "run_crossover": "on"}),
-)
+SOLVERS = tuple(Highs(name, settings(name)) for name in ("highs", "highs_plain", "highs_ipm"))

@@ -6,6 +6,7 @@ Its "optimal" holds within a relative tolerance, at no vertex: good for a second
 from __future__ import annotations
 
 from orpipe.problem import Problem
+from orpipe.roles import settings
 from orpipe_solvers._ortools import BuilderSolver
 
 
@@ -16,11 +17,7 @@ class Pdlp(BuilderSolver):
     separator = ": "
     smallest = 1e-9
     infinite = 1e20
-    settings = {
-        "num_threads": 1,
-        "termination_criteria": "{ simple_optimality_criteria { eps_optimal_absolute: 1e-9 eps_optimal_relative: 1e-9 } "
-                                "eps_primal_infeasible: 1e-9 eps_dual_infeasible: 1e-9 }",
-    }
+    settings = settings("pdlp")
     deviations = dict.fromkeys(("unbounded_ray", "unbounded_free", "unbounded_no_rows"),
                                "OR-Tools reports PDLP's dual infeasibility as not solved")
 
