@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +101,29 @@ def _answer(h: highspy.Highs, problem: Problem) -> Answer:
     return Answer(outcome, objective, point, basis=basis_of(h))
 
 
+class _Later(Basis):
+    """The basis in HiGHS' own copy, read when somebody wants it: turning its statuses into Python's takes a third of the
+    time of solving a transportation problem, and most solves are asked for the objective only."""
+
+    def __init__(self, held: Any) -> None:
+        object.__setattr__(self, "_held", held)
+
+    @cached_property
+    def columns(self) -> np.ndarray:  # type: ignore[override]
+        return _AT[[s.value for s in self._held.col_status]]  # type: ignore[attr-defined]
+
+    @cached_property
+    def rows(self) -> np.ndarray:  # type: ignore[override]
+        return _AT[[s.value for s in self._held.row_status]]  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return Basis, (self.columns, self.rows)
+
+
 def basis_of(h: Any) -> Basis | None:
     """The basis of the last run, if it has one."""
     basis = h.getBasis()
-    if not basis.valid:
-        return None
-    # Numbers of the statuses, then one look-up: hashing the enum itself took a third of a transportation problem's solve.
-    columns, rows = (_AT[[s.value for s in part]] for part in (basis.col_status, basis.row_status))
-    return Basis(columns, rows)
+    return _Later(basis) if basis.valid else None
 
 
 def read_mps_file(path: Path) -> Problem:
