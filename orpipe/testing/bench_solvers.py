@@ -159,10 +159,10 @@ def summary(kind: str, trials: Sequence[Trial]) -> Summary:
     times = sorted(t.proof_ms for t in labelled) or [0.0]
     names = [n for n in EVERY if any(n in t.claims for t in trials)]
     return Summary(
-        kind, len(trials), Counter(t.label for t in labelled), Counter(t.label for t in trials if t.proof == "none"),
+        kind, len(trials), dict(Counter(t.label for t in labelled)), dict(Counter(t.label for t in trials if t.proof == "none")),
         sum(t.proof == "certificate" for t in labelled) / max(1, len(labelled)), sum(t.proof == "refuted" for t in labelled),
         sum(t.disagreement for t in trials), median(times), times[math.ceil(0.9 * len(times)) - 1],
-        {n: Counter(t.claims[n] for t in trials if n in t.claims) for n in names}, {n: sum(n in t.wrong for t in trials) for n in names},
+        {n: dict(Counter(t.claims[n] for t in trials if n in t.claims)) for n in names}, {n: sum(n in t.wrong for t in trials) for n in names},
         [f"{t.name}: {t.label}, {t.proof}: {t.detail}" for t in trials if t.detail],
     )
 
