@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orpipe.errors import UsageError
-from orpipe.exact_lp import recession, vertex, without_objective
+from orpipe.exact_lp import fixed, recession, vertex, without_objective
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
 from orpipe.resources import reference
@@ -43,14 +43,26 @@ def test_it_is_unbounded_by_hand_of_exact_arithmetic() -> None:
     point = solver("highs").solve(without_objective(problem)).point
     assert point is not None
     whole = [round(v) if k else None for v, k in zip(point.tolist(), problem.integer.tolist(), strict=True)]
-    from orpipe.exact_lp import fixed
-
     rest = fixed(without_objective(problem), [v or 0 for v in whole])
     basis = solver("highs").solve(rest).basis
     assert basis is not None and (at := vertex(rest, basis)) is not None and not problem.violations(at.point)
     ray = recession(problem)
     basis = solver("highs").solve(ray).basis
     assert basis is not None and (along := vertex(ray, basis)) is not None and along.optimal and along.objective > 0
+
+
+@pytest.mark.parametrize(("name", "wrong", "reason"), [
+    ("f02_presolve_called_it_infeasible", "highs", "HiGHS 1.16 presolve calls an LP with wide coefficients infeasible"),
+    ("f03_dual_trouble_called_infeasible", "glop", "GLOP calls an LP with wide coefficients infeasible"),
+])
+def test_an_lp_with_an_exact_optimum_is_never_labelled_otherwise(name: str, wrong: str, reason: str, request: pytest.FixtureRequest) -> None:
+    problem = finding(name)
+    basis = solver("highs_plain").solve(problem).basis
+    assert basis is not None and (exact := vertex(problem, basis)) is not None and exact.optimal
+    found = label(problem)
+    assert (isinstance(found, Label) and found.objective_exact == exact.objective) or (isinstance(found, Refusal) and found.reason == "disagreement")
+    request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+    assert settle(solver(wrong), problem).outcome is Outcome.OPTIMAL
 
 
 # ---- the corpus
