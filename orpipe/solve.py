@@ -10,6 +10,7 @@ A time limit, a disagreement or a point that is not feasible in exact arithmetic
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 import threading
 import time
@@ -36,6 +37,7 @@ POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().role
 VERTEX = roles().vertex  # asked in turn for a basis that is optimal in exact arithmetic
 TOLERANCE = 1e-6  # two objectives agree within TOLERANCE * max(1, |objective|)
 _SAME = 1e-9  # objectives further apart than this (scaled alike) may belong to different optima: look at both points
+_LOOK = 200  # nodes of the exact search behind a claim of infeasibility
 
 
 class Outcome(StrEnum):
@@ -365,7 +367,18 @@ class _Check:
         broken = self._least_violation()
         if broken == 0 and self.problem.kind == "LP":
             return self._refuse("disagreement", f"a feasible point exists in exact arithmetic: {self._said()}")
-        return Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
+        claim = Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
+        return claim if broken else self._searched(claim)
+
+    def _searched(self, claim: Label) -> Label | Refusal:
+        """Two families have overlooked the same whole point (wide coefficients on equality rows), so the exact search has a
+        look too; by nodes, not by the clock, as labels must not depend on the machine."""
+        from orpipe.proof.prove import Refuted, prove  # it builds on this module
+
+        found = prove(self.problem, claim, math.inf, _LOOK)
+        if isinstance(found, Refuted):
+            return self._refuse("disagreement", f"{found.reason} in exact arithmetic: {self._said()}")
+        return claim
 
     def _unbounded(self) -> Label | Refusal:
         still = exact_lp.without_objective(self.problem)

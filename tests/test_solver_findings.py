@@ -65,6 +65,12 @@ def test_an_lp_with_an_exact_optimum_is_never_labelled_otherwise(name: str, wron
     assert settle(solver(wrong), problem).outcome is Outcome.OPTIMAL
 
 
+def test_two_families_that_overlook_the_same_point_make_no_label() -> None:
+    found = label(finding("f04_two_families_overlook_a_point"))
+    assert isinstance(found, Refusal) and found.reason == "disagreement" and "a feasible point exists in exact arithmetic" in found.detail
+    assert {r.outcome for r in found.results} == {Outcome.INFEASIBLE} and len({r.family for r in found.results}) == 2
+
+
 # ---- the corpus
 
 
