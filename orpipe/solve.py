@@ -10,6 +10,7 @@ A time limit, a disagreement or a point that is not feasible in exact arithmetic
 from __future__ import annotations
 
 import importlib
+import math
 import pkgutil
 import threading
 import time
@@ -25,22 +26,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from orpipe import exact_lp
-from orpipe.errors import Unsupported
+from orpipe.errors import EnvironmentError_, NotFound, Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
 from orpipe.registry import Registry
+from orpipe.roles import KINDS, asked, roles
 
-# Which solvers are asked, in order, until two families have proved something.  HiGHS goes first because it names the
-# vertex.  CP-SAT accepts only bounded integer models and proves them in integer arithmetic; SCIP takes any other.
-POLICY: Mapping[Kind, tuple[str, ...]] = {
-    "LP": ("highs", "glop", "scip"),
-    "MILP": ("highs", "scip"),
-    "IP": ("highs", "cpsat", "scip"),
-    "BIP": ("highs", "cpsat", "scip"),
-}
-VERTEX = ("highs", "highs_plain")  # asked in turn for a basis that is optimal in exact arithmetic
+POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
+"""The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
+VERTEX = roles().vertex  # asked in turn for a basis that is optimal in exact arithmetic
 TOLERANCE = 1e-6  # two objectives agree within TOLERANCE * max(1, |objective|)
 _SAME = 1e-9  # objectives further apart than this (scaled alike) may belong to different optima: look at both points
+_LOOK = 200  # nodes of the exact search behind a claim of infeasibility
 
 
 class Outcome(StrEnum):
@@ -103,7 +100,8 @@ class Solver(ABC):
 
     Two names of one `family` share an engine: they never count as two witnesses.  `package` is the distribution whose
     version is recorded.  `deviations` maps names of conformance cases (orpipe.testing.solver_suite) to the reason why
-    the library answers them wrongly: known, and expected to fail.
+    the library answers them wrongly: known, and expected to fail.  `witness` is False where "optimal" means only within a
+    tolerance: such a solver is never part of a label.
     """
 
     name: str
@@ -111,6 +109,7 @@ class Solver(ABC):
     package: str
     settings: Mapping[str, float | int | str] = {}
     deviations: Mapping[str, str] = {}
+    witness: bool = True
 
     @abstractmethod
     def accepts(self, problem: Problem) -> str | None:
@@ -191,6 +190,7 @@ class _Adapters(Registry[Solver]):
 
 
 _ADAPTERS = _Adapters()
+BRIDGES = ("pulp", "pyomo")
 
 
 def solvers() -> dict[str, Solver]:
@@ -205,8 +205,22 @@ def unavailable() -> dict[str, str]:
 
 
 def solver(name: str) -> Solver:
-    """One adapter; NotFound with "did you mean" if there is none."""
-    return _ADAPTERS[name]
+    """One adapter, or a bridge: "pyomo:cbc" and "pulp:CBC" reach what Pyomo and PuLP reach.  NotFound with "did you mean" if
+    there is none, EnvironmentError_ if a bridge's solver is not installed."""
+    return _bridge(name) if ":" in name else _ADAPTERS[name]
+
+
+@cache
+def _bridge(name: str) -> Solver:
+    library, _, rest = name.partition(":")
+    if library not in BRIDGES:
+        raise NotFound.among("bridge", library, BRIDGES)
+    try:
+        module = importlib.import_module(f"orpipe_solvers._{library}")
+    except ImportError as error:
+        raise EnvironmentError_(f"{name} needs {library}: {error}; install it") from None
+    found: Solver = module.bridge(rest)
+    return found
 
 
 def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
@@ -265,10 +279,11 @@ class Refusal:
 
 
 def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
-          policy: Mapping[Kind, tuple[str, ...]] = POLICY) -> Label | Refusal:
-    """Ask the policy's solvers (each with this time_limit in seconds, and node limit) until two families have proved
-    an outcome, then check it exactly.  Raises NotFound for an unknown solver name; a bad problem is a Refusal."""
-    names = policy[problem.kind]
+          policy: Mapping[Kind, tuple[str, ...]] | None = None) -> Label | Refusal:
+    """Ask the solvers of `policy`, by default those of data/reference/solvers.yaml (each with this time_limit in seconds, and
+    node limit), until two families have proved an outcome, then check it exactly.  Raises NotFound for an unknown solver
+    name; a bad problem is a Refusal."""
+    names = asked(problem) if policy is None else policy[problem.kind]
     results: list[Result] = []
     proofs: dict[str, Result] = {}
     notes: list[str] = []
@@ -276,7 +291,8 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
     for k, name in enumerate(names):
         if len(proofs) == 2 or len(proofs.keys() | {solver(other).family for other in names[k:]}) < 2:
             break
-        if reason := solver(name).accepts(problem):
+        reason = solver(name).accepts(problem) if solver(name).witness else "its optimum holds within a tolerance only"
+        if reason:
             notes.append(f"{name}: {reason}")
             continue
         # The second family need not find the point again: it has to prove that none is better.
@@ -357,7 +373,18 @@ class _Check:
         broken = self._least_violation()
         if broken == 0 and self.problem.kind == "LP":
             return self._refuse("disagreement", f"a feasible point exists in exact arithmetic: {self._said()}")
-        return Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
+        claim = Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
+        return claim if broken else self._searched(claim)
+
+    def _searched(self, claim: Label) -> Label | Refusal:
+        """Two families have overlooked the same whole point (wide coefficients on equality rows), so the exact search has a
+        look too; by nodes, not by the clock, as labels must not depend on the machine."""
+        from orpipe.proof.prove import Refuted, prove  # it builds on this module
+
+        found = prove(self.problem, claim, math.inf, _LOOK)
+        if isinstance(found, Refuted):
+            return self._refuse("disagreement", f"{found.reason} in exact arithmetic: {self._said()}")
+        return claim
 
     def _unbounded(self) -> Label | Refusal:
         still = exact_lp.without_objective(self.problem)

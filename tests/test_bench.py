@@ -45,13 +45,13 @@ def test_a_quick_run_gives_every_figure(report: Report, monkeypatch: pytest.Monk
     content = json.loads(ran.stdout)
     assert content == json.loads((tmp_path / "bench.json").read_text("utf-8"))
     assert list(content) == ["orpipe", "python", "machine", "cores", "workers", "quick", "steps", "instances", "products", "replays",
-                             "ten_thousand"]
-    may_be_zero = ("/products/warming_seconds", "/products/closing_seconds", "/products/rejected/", "/products/all_processes_mb")
+                             "ten_thousand", "corpus"]
+    may_be_zero = ("/products/warming_seconds", "/products/closing_seconds", "/products/rejected/", "/products/all_processes_mb", "/corpus/")
     found = dict(numbers(content))
     wrong = {at: value for at, value in found.items() if value < 0 or (value == 0 and not at.startswith(may_be_zero))}
     assert len(found) > 50 and wrong == {}
-    assert [s["case"] for s in content["steps"]] == ["transportation 30x30", "facility location 5x20"]
-    assert [(s["variables"], s["rows"]) for s in content["steps"]] == [(900, 60), (105, 25)]
+    assert [s["case"] for s in content["steps"]] == ["transportation 30x30", "facility location 5x20", "knapsack 50"]
+    assert [(s["variables"], s["rows"]) for s in content["steps"]] == [(900, 60), (105, 25), (50, 1)]
     assert list(content["replays"]) == sorted(dialects())
     assert (content["products"]["examples"], content["products"]["documents"], content["instances"]["attempted"]) == (12, 3, 3)
 

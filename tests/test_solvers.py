@@ -160,6 +160,13 @@ def test_record_has_no_clock() -> None:
     assert result.seconds > 0 and result.settings["mip_rel_gap"] == 0.0 and result.settings["time_limit"] == 60.0
 
 
+def test_an_approximate_solver_is_never_a_witness() -> None:
+    found = label(cases()[0].problem, policy={"LP": ("highs", "pdlp", "glop")})
+    assert isinstance(found, Label) and [r.solver for r in found.results] == ["highs", "glop"]
+    found = label(cases()[0].problem, policy={"LP": ("highs", "pdlp")})
+    assert isinstance(found, Refusal) and found.reason == "unsupported" and "pdlp: its optimum holds within a tolerance" in found.detail
+
+
 # ---- cpsat never rounds
 
 

@@ -25,7 +25,7 @@ from orpipe import __version__, console
 from orpipe.config import Recipe
 from orpipe.errors import UsageError
 from orpipe.families import families
-from orpipe.testing import measure
+from orpipe.testing import bench_solvers, measure
 from orpipe.testing.command import checkout
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -56,6 +56,7 @@ class Report:
     products: measure.Products
     replays: Mapping[str, float]
     ten_thousand: TenThousand
+    corpus: Sequence[bench_solvers.Summary]
 
 
 def measured(workers: int, *, quick: bool = False, full: bool = False, say: Callable[[str], None] = lambda text: None) -> Report:
@@ -76,9 +77,11 @@ def measured(workers: int, *, quick: bool = False, full: bool = False, say: Call
     products = measure.products(recipe, workers)
     minutes = products.seconds / 60 if full and not quick else measure.seconds_for(TARGET, products) / 60
     how = "measured" if full and not quick else f"extrapolated from a run of {products.examples} examples"
+    say("random problems, all solvers and exact proofs")
+    corpus = bench_solvers.measured(4 if quick else 2000)
     return Report(
         __version__, platform.python_version(), f"{platform.system()} {platform.machine()}", _cores(), workers, quick,
-        steps, instances, products, replays, TenThousand(TARGET, minutes, how),
+        steps, instances, products, replays, TenThousand(TARGET, minutes, how), corpus,
     )
 
 
@@ -91,9 +94,10 @@ def tables(report: Report) -> list[tuple[str, list[str], list[list[str]]]]:
     i, p = report.instances, report.products
     return [
         ("One instance, milliseconds (medians)",
-         ["instance", "variables x rows", "sample", "ground", "solve", "highspy alone", "ratio", "label"],
+         ["instance", "variables x rows", "sample", "ground", "solve", "highspy alone", "ratio", "label", "certificate"],
          [[s.case, f"{s.variables}x{s.rows}", f"{s.sample_ms:.2f}", f"{s.ground_ms:.2f}", f"{s.solve_ms:.2f}", f"{s.bare_ms:.2f}",
-           f"{s.solve_ratio:.2f}", f"{s.label_ms:.2f}"] for s in report.steps]),
+           f"{s.solve_ratio:.2f}", f"{s.label_ms:.2f}",
+           "none in 1 s" if s.certificate_ms is None else f"{s.certificate_ms:.2f}"] for s in report.steps]),
         (f"Instances on {report.workers} workers: {i.per_second:.1f}/s, {i.accepted} of {i.attempted} accepted ({i.accepted_share:.1%})",
          ["family", "attempted", "accepted", "sample ms", "ground ms", "label ms"],
          [[r.family, str(r.attempted), str(r.accepted), f"{r.sample_ms:.2f}", f"{r.ground_ms:.2f}", f"{r.label_ms:.1f}"] for r in i.families]),
@@ -107,6 +111,7 @@ def tables(report: Report) -> list[tuple[str, list[str], list[list[str]]]]:
           *[[f"seconds in {stage}, all workers", f"{seconds:.1f}"] for stage, seconds in p.stage_seconds.items()],
           ["peak memory, largest process", f"{p.largest_process_mb:.0f} MB"], ["peak memory, all processes", f"{p.all_processes_mb:.0f} MB"],
           [f"{report.ten_thousand.examples} examples", f"{report.ten_thousand.minutes:.1f} min, {report.ten_thousand.how}"]]),
+        *((f"Random problems: {title.lower()}", head, rows) for title, head, rows in bench_solvers.tables(report.corpus)),
     ]
 
 
@@ -116,6 +121,7 @@ def readme_block(report: Report) -> str:
     rows = [
         *[(f"{s.case}: sample / ground / solve / label", f"{s.sample_ms:.1f} / {s.ground_ms:.2f} / {s.solve_ms:.1f} / {s.label_ms:.1f} ms")
           for s in report.steps],
+        *[(f"{s.case}: exact certificate", f"{s.certificate_ms:.1f} ms") for s in report.steps if s.certificate_ms is not None],
         *[(f"{s.case}: our HiGHS call over highspy alone", f"{s.solve_ratio:.2f} x") for s in report.steps],
         ("instances: sample, ground, solve, cross-check", f"{i.per_second:.1f} /s"),
         ("draws accepted as instances", f"{i.accepted} of {i.attempted} ({i.accepted_share:.1%})"),

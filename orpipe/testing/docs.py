@@ -26,8 +26,10 @@ from orpipe.render.nl import render_problem
 from orpipe.solve import Label, label
 from orpipe.testing.bench import app as bench_app
 from orpipe.testing.bench_verify import app as bench_verify_app
+from orpipe.testing.bench_solvers import app as solvers_app
 from orpipe.testing.command import checkout
 from orpipe.testing.new_family import app as new_family_app
+from orpipe.testing.solver_coverage import app as coverage_app
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -49,6 +51,7 @@ def cli_text() -> str:
     parts += [_command(command, f"orpipe {name}") for name, command in group.commands.items()]
     parts.append("# Commands for developers\n\nThey work in a clone, after `make setup`; `make help` lists the targets.\n")
     developers = {"bench": bench_app, "bench_verify": bench_verify_app, "new_family": new_family_app, "docs": app}
+    developers = {"bench": bench_app, "bench_solvers": solvers_app, "solver_coverage": coverage_app, "new_family": new_family_app, "docs": app}
     parts += [_command(get_command(a), f"python -m orpipe.testing.{name}") for name, a in developers.items()]
     return "\n".join(parts)
 

@@ -29,6 +29,7 @@ from orpipe.errors import OrpipeError
 from orpipe.families import Rejected, Size, families
 from orpipe.ground import ground
 from orpipe.instances import draw, stream
+from orpipe.proof import certify
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
 from orpipe.scenarios import Labels, scenarios
@@ -40,6 +41,7 @@ SEED = 20_261  # draws of the bench: other ones than those of a recipe
 CASES: tuple[tuple[str, str, Size], ...] = (
     ("transportation 30x30", "transportation", {"sources": 30, "destinations": 30, "slack": 1.15}),
     ("facility location 5x20", "facility_location_capacitated", {"depots": 5, "customers": 20, "slack": 1.35}),
+    ("knapsack 50", "knapsack", {"items": 50, "share": 0.4, "spread": 0.2}),
 )
 
 
@@ -68,7 +70,7 @@ def in_turn(*actions: Callable[[], Any], repeats: int) -> list[float]:
 @dataclass(frozen=True)
 class Steps:
     """Milliseconds a step.  solve: our HiGHS adapter; bare: highspy alone; solve_ratio: the former over the latter;
-    label: both solver families and the exact check."""
+    label: both solver families and the exact check; certificate: the exact proof, made and replayed (None if not within 1 s)."""
 
     case: str
     variables: int
@@ -79,6 +81,7 @@ class Steps:
     bare_ms: float
     solve_ratio: float
     label_ms: float
+    certificate_ms: float | None
 
 
 def steps(repeats: int) -> list[Steps]:
@@ -103,7 +106,12 @@ def _steps(title: str, name: str, size: Size, repeats: int) -> Steps:
     (ground_ms,) = in_turn(lambda: ground(linear, data), repeats=repeats)
     ours, theirs = in_turn(lambda: highs.solve(problem), lambda: bare(problem), repeats=repeats)
     (label_ms,) = in_turn(lambda: label(problem), repeats=max(1, repeats // 4))
-    return Steps(title, problem.n_vars, problem.n_rows, sample_ms, ground_ms, ours, theirs, ours / theirs, label_ms)
+    kept = label(problem)
+    if not isinstance(kept, Label):
+        raise BenchFault(f"{title}: no label ({kept.reason}: {kept.detail})")
+    proved = certify(problem, kept) is not None
+    certificate_ms = in_turn(lambda: certify(problem, kept), repeats=max(1, repeats // 10))[0] if proved else None
+    return Steps(title, problem.n_vars, problem.n_rows, sample_ms, ground_ms, ours, theirs, ours / theirs, label_ms, certificate_ms)
 
 
 # -- (b) instances: sample, ground, solve, cross-check ------------------------------------------------------------------

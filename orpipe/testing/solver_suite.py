@@ -10,7 +10,7 @@ fault of a library is declared in the adapter's `deviations` and expected to fai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
@@ -19,7 +19,7 @@ import numpy as np
 from orpipe.errors import Unsupported
 from orpipe.mps import assemble
 from orpipe.problem import Problem
-from orpipe.solve import Outcome, Solver, agree, settle
+from orpipe.solve import Outcome, Result, Solver, agree, settle
 
 INF = None  # no bound on that side
 Number = int | str | Fraction | None
@@ -27,7 +27,8 @@ Number = int | str | Fraction | None
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """outcome None: the search must be cut short by `nodes` or `time_limit` and say so.  why: the answer by hand."""
+    """outcome None: the search must be cut short by `nodes` or `time_limit` and say so; with `incumbent` a feasible point has
+    to come along.  why: the answer by hand."""
 
     name: str
     problem: Problem
@@ -36,6 +37,7 @@ class Case:
     why: str
     time_limit: float = 20.0
     nodes: int | None = None
+    incumbent: bool = False
 
 
 def model(
@@ -79,7 +81,7 @@ def fault(adapter: Solver, case: Case) -> str | None:
     if _bytes(problem) != before:
         return "writes to the arrays of the problem"
     if case.outcome is None:
-        return None if raw.outcome.limited else f"claims {raw} where the search was cut short"
+        return _cut_short(case, raw)
     if raw.outcome.proof and raw.outcome is not case.outcome:
         return f"claims {raw}; right is {case.outcome}: {case.why}"
     result = settle(adapter, problem, case.time_limit, case.nodes)
@@ -96,6 +98,19 @@ def fault(adapter: Solver, case: Case) -> str | None:
     again = adapter.solve(problem, case.time_limit, case.nodes)
     same = again.objective == result.objective
     return None if same else f"two solves give {result.objective!r} and {again.objective!r}"
+
+
+def _cut_short(case: Case, raw: Result) -> str | None:
+    if not raw.outcome.limited:
+        return f"claims {raw} where the search was cut short"
+    if raw.outcome is Outcome.LIMIT:
+        return "no incumbent within the limit" if case.incumbent else None
+    if raw.objective is None or raw.point is None:
+        return "an incumbent without an objective and a point"
+    if broken := _broken(case.problem, raw.point):
+        return f"the incumbent breaks {broken}"
+    value = float(case.problem.cost @ raw.point + float(case.problem.offset))
+    return None if agree(raw.objective, value) else f"the incumbent's objective is {value!r}, not {raw.objective!r}"
 
 
 def _bytes(p: Problem) -> list[bytes]:
@@ -122,10 +137,21 @@ def _triangles(count: int) -> Problem:
 
 
 def _market_split() -> Problem:
-    """4 equations, 30 binaries, slack on both sides: no solver here closes it in seconds."""
+    """4 equations, 30 binaries, slack on both sides of each: any choice of the binaries is feasible, and no solver here
+    closes it in seconds."""
     a = [[(37 * i * i + 101 * j * j + 53 * i * j + 29 * i + 71 * j) % 100 for j in range(30)] for i in range(1, 5)]
     rows = [(sum(r) // 2, {**dict(enumerate(r)), 30 + i: 1, 34 + i: -1}, sum(r) // 2) for i, r in enumerate(a)]
     return model([0] * 30 + [1] * 8, rows, [(0, 1)] * 30 + [(0, 1000)] * 8, integer="all")
+
+
+def _strict_split() -> Problem:
+    """4 equations, 34 binaries, no slack: hardly a choice of them is feasible, and finding one is no matter of a second."""
+    state, a = 7, []
+    for _ in range(4 * 34):
+        state = (state * 1103515245 + 12345) % 2**31
+        a.append(state // 65536 % 100)
+    rows = [(sum(r) // 2, dict(enumerate(r)), sum(r) // 2) for r in (a[34 * i:34 * i + 34] for i in range(4))]
+    return model([0] * 34, rows, [(0, 1)] * 34, integer="all")
 
 
 @cache
@@ -172,6 +198,17 @@ def cases() -> tuple[Case, ...]:
     optimal("tiny_coefficients", model([1], [(1, {0: "0.0000001"}, INF)]), 10**7, "x = 1e7")
     optimal("wide_range", model([1, "0.001"], [(1000000, {0: 1000, 1: "0.001"}, INF)], [(0, INF), (0, 1000000)]), 1000,
             "per unit of the row x costs 0.001 and y costs 1: x = 1000")
+    optimal("huge_coefficients", model([2, 3], [(10**10, {0: 10**9, 1: 5 * 10**8}, INF), (INF, {0: 10**9}, 4 * 10**9)]), 44,
+            "x costs 2 a unit of 1e9 and y 6: x = 4, then y = 12")
+    optimal("huge_costs", model([10**9, 10**9 + 1], [(7, {0: 1, 1: 1}, INF)], [(0, 5), (0, INF)]), 7 * 10**9 + 2, "x = 5, y = 2")
+    optimal("huge_and_tiny", model([1, 1], [(1, {0: "0.00001"}, INF), (10**6, {1: 10**6}, INF)]), 100001, "x = 1e5, y = 1")
+    optimal("alternative_optima", model([1, 1, 1], [(6, {0: 1, 1: 1, 2: 1}, INF), (4, {0: 1, 1: 1}, INF)]), 6,
+            "a whole face is optimal")
+    optimal("integer_alternative_optima", model([1] * 4, [(2, {k: 1, (k + 1) % 4: 1}, INF) for k in range(4)], [(0, 2)] * 4,
+                                                integer="all"), 4, "x0 = x2 = 2, or all 1, and others")
+    optimal("integer_wide_bounds", model([-3, -2], [(INF, {0: 2, 1: 3}, 1999999), (INF, {0: 3, 1: 2}, 2000001)],
+                                         [(0, 10**6)] * 2, integer="all"), -2000001, "3x + 2y = 2000001 with 2x + 3y below, as x = 666667, y = 0")
+    optimal("empty_column", model([0, 1], [(2, {1: 1}, INF)], [(3, 7), (0, INF)]), 2, "the first column stands nowhere")
     optimal("huge_bounds", model([-1], [(INF, {0: 1}, 123456789)], [(0, 10**12)]), -123456789, "the row binds")
 
     optimal("mip_textbook", model([3, 5], [(INF, {0: 1, 1: "0.5"}, 4), (INF, {1: 2}, 11), (INF, {0: 3, 1: 2}, 18)],
@@ -212,6 +249,7 @@ def cases() -> tuple[Case, ...]:
             "no whole number in [1.2, 1.8]")
     outcome("integer_infeasible_unbounded_objective", model([-1, 0], [(1, {0: 2, 1: -2}, 1)], integer="all"),
             infeasible, "even = 1, on an unbounded line")
+    found[-1] = replace(found[-1], time_limit=2.0)  # branching alone never ends here
     outcome("unbounded_ray", model([0, 1, 0], [(0, {0: 1, 1: -1, 2: 1}, 0)], [(1, INF)] * 3, maximize=True), unbounded,
             "a = b - c grows with b")
     outcome("unbounded_free", model([1, 2], [(2, {0: 1, 1: 1}, INF), (0, {0: 1, 1: -1}, INF)], [(INF, INF)] * 2),
@@ -219,5 +257,6 @@ def cases() -> tuple[Case, ...]:
     outcome("unbounded_no_rows", model([1, -1], [], [(0, 5), (0, INF)]), unbounded, "y up")
     outcome("integer_unbounded", model([-1, -1], [(INF, {0: 1, 1: -1}, 1)], integer="all"), unbounded, "along (1, 1)")
     found.append(Case("node_limit", _market_split(), None, None, "4 x 30 market split", nodes=50))
-    found.append(Case("time_limit", _market_split(), None, None, "4 x 30 market split", time_limit=0.3))
+    found.append(Case("time_limit", _market_split(), None, None, "4 x 30 market split", time_limit=0.3, incumbent=True))
+    found.append(Case("time_limit_no_incumbent", _strict_split(), None, None, "4 x 30 market split without slack", time_limit=0.3))
     return tuple(found)

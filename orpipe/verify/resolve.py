@@ -1,6 +1,6 @@
 """Our own solve of a captured model, and what would explain a wrong optimum.
 
-One solver is asked first (the next one of orpipe.solve.POLICY where it finds no proof in time).  Where it agrees with the
+One solver is asked first (the next one of orpipe.roles.asked where it finds no proof in time).  Where it agrees with the
 label, solver and label are two witnesses and that settles it; where it does not, or stands too close to the tolerance, or
 its point does not bear rounding, orpipe.solve.label decides: two solver families and exact arithmetic.  So every
 WRONG_OPTIMUM rests on two families, and a doubt is UNDECIDED.
@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from orpipe import roles
 from orpipe.errors import OrpipeError, Unsupported
 from orpipe.problem import Problem
-from orpipe.solve import POLICY, Label, Outcome, Refusal, Result, label, settle, solver
+from orpipe.solve import Label, Outcome, Refusal, Result, label, settle, solver
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Policy, Solved, agreement
@@ -36,7 +37,7 @@ def resolve(problem: Problem, truth: Truth, policy: Policy, seconds: float = 20.
     there are at most five long ones."""
     began = time.perf_counter()
     problem = without_giants(problem)
-    names = POLICY[problem.kind]
+    names = roles.asked(problem)
     result = _solve(problem, names, seconds)
     if result is not None and result.outcome.limited:
         found = Solved("", problem.maximize, failure=Failure.LIMIT, solvers=(_named(result),),
@@ -148,7 +149,7 @@ def _proved(problem: Problem, names: Sequence[str], seconds: float) -> Solved:
         found = Refusal("error", str(error), ())
     asked = tuple(dict.fromkeys(map(_named, found.results)))
     if isinstance(found, Refusal):
-        failure = Failure.LIMIT if len(names) < len(POLICY[problem.kind]) else _FAILURES[found.reason]
+        failure = Failure.LIMIT if len(names) < len(roles.asked(problem)) else _FAILURES[found.reason]
         return Solved("", problem.maximize, failure=failure, solvers=asked,
                       detail=f"our solvers do not settle the model ({found.reason}): {found.detail}")
     size = 1.0
@@ -182,7 +183,7 @@ def _hint(problem: Problem, found: Solved, truth: Truth, policy: Policy, seconds
     if not integer.all():
         variants.append((Failure.INTEGRALITY, replace(problem, integer=np.ones_like(integer))))
     for failure, variant in variants:
-        result = _solve(variant, POLICY[variant.kind][:1], seconds)
+        result = _solve(variant, roles.asked(variant)[:1], seconds)
         if result is None or result.outcome is not Outcome.OPTIMAL:
             continue
         point = _point(variant, result.point, result.objective, policy)

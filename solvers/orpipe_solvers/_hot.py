@@ -13,7 +13,7 @@ import numpy as np
 
 from orpipe.exact_lp import Basis
 from orpipe.problem import Problem
-from orpipe_solvers.highs import _AT
+from orpipe_solvers.highs import basis_of
 
 _STATUS: Any = highspy.HighsModelStatus
 _OPTIONS: dict[str, float | int | str] = {
@@ -88,11 +88,7 @@ class HotLP:
 
     def basis(self) -> Basis | None:
         """Of the last run."""
-        basis = self._h.getBasis()
-        if not basis.valid:
-            return None
-        columns, rows = ([_AT[s] for s in part] for part in (basis.col_status, basis.row_status))
-        return Basis(np.array(columns, np.int8), np.array(rows, np.int8))
+        return basis_of(self._h)
 
     def tableau(self, wanted: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """(column, row multipliers (m,)) of the tableau rows of basic columns where `wanted` (n,) is true."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import scipy.sparse as sp
 from orpipe.errors import ParseError, Unsupported
 from orpipe.exact_lp import At, Basis
 from orpipe.problem import Problem
+from orpipe.roles import settings
 from orpipe.solve import Answer, Outcome, Solver, agree, out_of_range
 
 _STATUS: Any = highspy.HighsModelStatus  # its stubs lack members
@@ -30,13 +33,9 @@ _OUTCOMES = {
 }
 _LIMITS = {_STATUS.kTimeLimit, _STATUS.kIterationLimit, _STATUS.kSolutionLimit, _STATUS.kMemoryLimit,
            _STATUS.kInterrupt, _STATUS.kHighsInterrupt, _STATUS.kObjectiveBound, _STATUS.kObjectiveTarget}
-_AT = {
-    highspy.HighsBasisStatus.kBasic: At.BASIC,
-    highspy.HighsBasisStatus.kLower: At.LOWER,
-    highspy.HighsBasisStatus.kUpper: At.UPPER,
-    highspy.HighsBasisStatus.kZero: At.FREE,
-    highspy.HighsBasisStatus.kNonbasic: At.LOWER,
-}
+_AT = np.zeros(5, np.int8)  # by the number of HiGHS' status
+for _status, _at in (("kBasic", At.BASIC), ("kLower", At.LOWER), ("kUpper", At.UPPER), ("kZero", At.FREE), ("kNonbasic", At.LOWER)):
+    _AT[getattr(highspy.HighsBasisStatus, _status).value] = _at
 _SMALLEST, _LARGEST, _INFINITE = 1e-12, 1e15, 1e20
 _FEASIBLE = 2  # primal_solution_status
 
@@ -48,8 +47,11 @@ class Highs(Solver):
     def __init__(self, name: str, settings: Mapping[str, float | int | str]) -> None:
         self.name = name
         self.settings = settings
+        self.linear_only = settings.get("solver") == "ipm"  # below a MILP's nodes HiGHS uses the simplex method anyway
 
     def accepts(self, problem: Problem) -> str | None:
+        if self.linear_only and problem.integer.any():
+            return "integer columns"
         return out_of_range(problem, smallest=_SMALLEST, largest=_LARGEST, infinite=_INFINITE)
 
     def run(self, problem: Problem, time_limit: float, nodes: int | None, start: np.ndarray | None) -> Answer:
@@ -96,9 +98,32 @@ def _answer(h: highspy.Highs, problem: Problem) -> Answer:
         if not agree(objective, bound):
             return Answer(Outcome.LIMIT_WITH_INCUMBENT, objective, point, f"stopped with bound {bound:.10g}")
         return Answer(outcome, objective, point)
+    return Answer(outcome, objective, point, basis=basis_of(h))
+
+
+class _Later(Basis):
+    """The basis in HiGHS' own copy, read when somebody wants it: turning its statuses into Python's takes a third of the
+    time of solving a transportation problem, and most solves are asked for the objective only."""
+
+    def __init__(self, held: Any) -> None:
+        object.__setattr__(self, "_held", held)
+
+    @cached_property
+    def columns(self) -> np.ndarray:  # type: ignore[override]
+        return _AT[[s.value for s in self._held.col_status]]  # type: ignore[attr-defined]
+
+    @cached_property
+    def rows(self) -> np.ndarray:  # type: ignore[override]
+        return _AT[[s.value for s in self._held.row_status]]  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return Basis, (self.columns, self.rows)
+
+
+def basis_of(h: Any) -> Basis | None:
+    """The basis of the last run, if it has one."""
     basis = h.getBasis()
-    held = [np.array([_AT[s] for s in part], np.int8) for part in (basis.col_status, basis.row_status)]
-    return Answer(outcome, objective, point, basis=Basis(*held) if basis.valid else None)
+    return _Later(basis) if basis.valid else None
 
 
 def read_mps_file(path: Path) -> Problem:
@@ -128,43 +153,31 @@ def _without_columns(problem: Problem) -> Answer:
     return Answer(Outcome.OPTIMAL, float(problem.offset), np.zeros(0), "no columns", basis)
 
 
-def _swallow_banner() -> None:
-    """The first Highs of a process prints two lines before output_flag can be set; stdout is for data."""
+@contextmanager
+def silent_stdout() -> Iterator[None]:
+    """What libraries print before they can be told not to goes nowhere; stdout is for data."""
     try:
         kept = os.dup(1)
     except OSError:  # no stdout at all
+        yield
         return
     sys.stdout.flush()
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         try:
-            highspy.Highs()
+            with redirect_stdout(nowhere):
+                yield
+            sys.stdout.flush()
             ctypes.CDLL(None).fflush(None)
         finally:
             os.dup2(kept, 1)
             os.close(kept)
 
 
-_swallow_banner()
+with silent_stdout():  # the first Highs of a process prints two lines
+    highspy.Highs()
 if hasattr(os, "register_at_fork"):
     # A child forked while a threaded scheduler is alive would wait for ever for threads it does not have.
     os.register_at_fork(before=lambda: highspy.Highs.resetGlobalScheduler(True))
 
-_SETTINGS: dict[str, float | int | str] = {
-    "output_flag": False,
-    "threads": 1,
-    "solver": "simplex",
-    "mip_rel_gap": 0.0,
-    "mip_abs_gap": 0.0,
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
-    "mip_feasibility_tolerance": 1e-9,
-    "small_matrix_value": _SMALLEST,
-    # On models of a few hundred columns these cost more than they find (measured: 15 ms -> 6 ms, geometric mean).
-    "mip_heuristic_run_feasibility_jump": False,
-    "mip_heuristic_run_root_reduced_cost": False,
-    "mip_heuristic_run_rens": False,
-    "mip_heuristic_run_rins": False,
-    "mip_detect_symmetry": False,
-}
-SOLVERS = (Highs("highs", _SETTINGS), Highs("highs_plain", _SETTINGS | {"presolve": "off"}))
+SOLVERS = tuple(Highs(name, settings(name)) for name in ("highs", "highs_plain", "highs_ipm"))

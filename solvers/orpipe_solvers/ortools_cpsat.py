@@ -10,6 +10,7 @@ import numpy as np
 from ortools.sat.python import cp_model_helper as cp
 
 from orpipe.problem import Problem
+from orpipe.roles import settings
 from orpipe.solve import Answer, Outcome, Solver
 
 _ROOM = 2**61  # activities must stay inside int64
@@ -25,13 +26,7 @@ class CpSat(Solver):
     name = "cpsat"
     family = "cpsat"
     package = "ortools"
-    settings = {
-        "num_workers": 1,
-        "relative_gap_limit": 0.0,
-        "absolute_gap_limit": 0.0,
-        "linearization_level": 2,  # with one worker the full relaxation is what proves covering models
-        "cp_model_probing_level": 0,  # costs more than it finds on a few hundred columns
-    }
+    settings = settings("cpsat")
 
     def accepts(self, problem: Problem) -> str | None:
         if not problem.integer.all():

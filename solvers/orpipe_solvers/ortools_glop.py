@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orpipe.problem import Problem
+from orpipe.roles import settings
 from orpipe.solve import Outcome
 from orpipe_solvers._ortools import BuilderSolver
 
@@ -13,7 +14,7 @@ class Glop(BuilderSolver):
     separator = ": "
     smallest = 1e-14
     infinite = 1e30
-    settings = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+    settings = settings("glop")
 
     def accepts(self, problem: Problem) -> str | None:
         return "integer columns" if problem.integer.any() else super().accepts(problem)

@@ -10,7 +10,8 @@ import numpy as np
 
 from orpipe import exact_lp
 from orpipe.problem import Problem
-from orpipe.solve import POLICY, Label, Outcome, label, settle, solver
+from orpipe.roles import asked
+from orpipe.solve import Label, Outcome, label, settle, solver
 from orpipe.verify.equivalence.evidence import number
 from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.verdict import Policy
@@ -84,7 +85,7 @@ def _timed(solve: Callable[[Problem, Clock], Value], problem: Problem, clock: Cl
 
 
 def _first(problem: Problem, clock: Clock) -> Value:
-    for name in POLICY[problem.kind]:
+    for name in asked(problem):
         if solver(name).accepts(problem) is None:
             break
     else:

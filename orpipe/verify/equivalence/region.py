@@ -20,7 +20,8 @@ from orpipe import exact_lp
 from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
-from orpipe.solve import POLICY, VERTEX, Outcome, Result, settle, solver
+from orpipe.roles import asked
+from orpipe.solve import VERTEX, Outcome, Result, settle, solver
 from orpipe.verify.equivalence.changes import with_bounds, with_row
 
 Point = tuple[Fraction, ...]
@@ -144,7 +145,7 @@ class Region:
 
     def mip(self, problem: Problem, family: int = 0) -> Result | None:
         """By the first solver of the kind's policy, or by the first of another family (family=1); None if none takes it."""
-        names = POLICY[problem.kind]
+        names = asked(problem)
         names = names[:1] if family == 0 else names[1:]
         for name in names:
             if solver(name).accepts(problem) is None:
