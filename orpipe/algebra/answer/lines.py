@@ -84,7 +84,7 @@ class _Lines:
                         self.section = GOAL
                     continue
                 joins = bool(held) and re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|-|\\le|\\ge|<|>|=|\\cdot|\\times)", bare) is not None
-                if joins and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not _related(held[-1].formula)) and not (_related(held[-1].formula) and _related(bare)):
+                if joins and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not _compares(held[-1].formula)) and not (_compares(held[-1].formula) and _compares(bare)):
                     held[-1] = replace(held[-1], formula=f"{held[-1].formula} {bare}", raw=f"{held[-1].raw} {bare}")
                 else:
                     held.append(Piece(number, bare, self.title, "", self.section, True, bare, self.goal, "display"))
@@ -251,8 +251,16 @@ def _related(text: str) -> bool:
     return _RELATED.search(text) is not None
 
 
+def _compares(text: str) -> bool:
+    """A relation outside all braces."""
+    bare = re.sub(r"\\in\b", " ", text)
+    while (inner := re.sub(r"\{[^{}]*\}", " ", bare)) != bare:
+        bare = inner
+    return _related(bare)
+
+
 def _mathlike(text: str) -> bool:
-    return _related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|\bsum\b|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
+    return _related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
 
 
 def _rows(text: str, line: int) -> list[tuple[int, str]]:

@@ -360,6 +360,9 @@ class Meaning:
             return self.symbol(e, env, index, anchor)
         if isinstance(e, Sum):
             total: Linear = {}
+            own = {k for c in e.scope for k in c.letters} | {p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs and self.is_letter(p.name)}
+            if own and own <= set(env):
+                raise Unsupported(f"the index '{min(own)}' of a sum is bound outside it")
             for wide in self.expand(e.scope, env):
                 _add(total, self.linear(e.body, wide), 1)
             return total

@@ -192,6 +192,13 @@ class _Reader:
             if kinds and p.section in (CONS, VARS, NONE) and len(every["rest"].split()) <= 8:
                 self.found.all_kinds |= kinds
                 return True
+        if re.match(r"let\b", p.raw, re.I) and not p.goal:
+            parts = [_PLAIN_LET.match(x.strip()) for x in re.split(r"(?:,|;|\band)\s+(?=[A-Za-z]\w{0,12}\s*(?:=|be\b))", p.raw.rstrip("."))]
+            if all(parts):
+                for part in parts:
+                    assert part is not None
+                    self.found.declare(read(tokens(part["n"])).symbols, _kinds(part["w"]), p)
+                return True
         let = _PLAIN_LET.match(text if not p.before else p.raw)
         if let and p.section not in (CONS, GOAL) and not p.goal and (len(re.findall(r"[A-Za-z]{3,}", let["w"])) >= 2 or _BINARY.search(let["w"])):
             if p.section in (VARS, NONE):
@@ -216,7 +223,7 @@ class _Reader:
             names = re.split(r"\b(?:is|are|all|must|be|binary|integers?|continuous|free|non-?negative)\b", text)[0]
             self.found.declare(read(tokens(names.replace(" and ", ", "))).symbols, kinds, p)
             return True
-        if p.section == CONS and p.bullet or (p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)):
+        if (p.section == CONS and p.bullet) or (p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)):
             self.found.worded.append(p)
             return True
         if p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text):

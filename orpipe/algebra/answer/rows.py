@@ -305,9 +305,15 @@ class _Builder:
         if self.world.known(name):
             raise Unsupported(f"'{name}' is a name of the data and is declared as a variable")
         m.variables.setdefault(name, None)
-        self.kinds.setdefault(name, set()).update(kinds if not s.subs or all(t.text in m.letters or t.text in _LETTERS for sub in s.subs for t in sub[:1]) else set())
-        if kinds and s.subs and not all(t.text in m.letters or all(c in m.letters for c in t.text) or t.text in _LETTERS for sub in s.subs for t in sub[:1]):
+        general = all(self.general(t.text) for sub in s.subs for t in sub[:1])
+        self.kinds.setdefault(name, set()).update(kinds if general else ())
+        if not general:
             self.single += [(s, kind) for kind in sorted(kinds)]
+
+    def general(self, text: str) -> bool:
+        """Is a subscript made of index letters?"""
+        letters = self.meaning.letters
+        return text in letters or all(c in letters for c in text) or text in _LETTERS
 
     def shapes(self) -> None:
         """Numbers of subscripts, and the sets in each place."""
@@ -348,11 +354,13 @@ class _Builder:
                         p.intersection_update(big[:1])
 
     def check_worded(self, firm: list[tuple[Piece, Statement]]) -> None:
-        lines = sorted(p.line for p, s in firm if s.relations)
-        worded = sorted(self.found.worded, key=lambda p: p.line)
-        for k, p in enumerate(worded):
-            following = worded[k + 1].line if k + 1 < len(worded) else p.line + 8
-            if not any(p.line <= line < max(following, p.line + 1) for line in lines):
+        """A bullet or rule in words needs its formula: in the same item, or right after a colon."""
+        formulas = sorted(((p.line, p.bullet) for p, s in firm if s.relations), key=lambda x: x[0])
+        lines = sorted(p.line for p in self.found.worded)
+        for p in self.found.worded:
+            after = next(((line, bullet) for line, bullet in formulas if line >= p.line), None)
+            between = after is not None and any(p.line < line <= after[0] for line in lines)
+            if after is None or between or (after[1] and after[0] > p.line and not p.raw.rstrip().endswith(":")):
                 raise Unsupported(f"line {p.line}: a constraint in words only, in '{p.raw[:120]}'")
 
     # -- statements
@@ -377,6 +385,8 @@ class _Builder:
                 raise Unsupported(f"the index '{clash[0]}' stands inside and outside the sum that binds it")
             if not (set(missing) & conditioned):
                 self.note(f"free indices run over their whole sets: {', '.join(missing)}")
+        outer = {k for e in (*relation.lefts, *relation.rights) for n in walk(e) if isinstance(n, Sum) for k in _outer(n, bound)}
+        scope = _needed(scope, set(free) | outer)
         unused = [c for c in scope if c.kind == "all" and all(k not in free and k not in self.meaning.letters for k in c.letters)]
         if unused:
             raise Unsupported(f"'for all {', '.join(unused[0].letters)}' is not understood")
@@ -503,7 +513,7 @@ class _Builder:
         side = -diff.get(None, Fraction(0))
         coef = {k: v for k, v in diff.items() if k is not None and v}
         if not coef:
-            true = {"<=": 0 <= side, ">=": 0 >= side, "=": side == 0, "<": 0 < side, ">": 0 > side, "!=": side != 0}[op]
+            true = {"<=": side >= 0, ">=": side <= 0, "=": side == 0, "<": side > 0, ">": side < 0, "!=": side != 0}[op]
             if not true:
                 raise Unsupported(f"without a variable it says 0 {op} {side}, which is false for these data")
             return
@@ -532,7 +542,7 @@ class _Builder:
                 side = -diff.get(None, Fraction(0))
                 coef = {k: v for k, v in diff.items() if k is not None and v}
                 if not coef:
-                    if {"<=": 0 <= side, ">=": 0 >= side, "=": side == 0, "<": 0 < side, ">": 0 > side, "!=": side != 0}[op]:
+                    if {"<=": side >= 0, ">=": side <= 0, "=": side == 0, "<": side > 0, ">": side < 0, "!=": side != 0}[op]:
                         continue
                 elif op in ("<=", ">=", "="):
                     if _canonical(_Row("", coef, None if op == "<=" else side, None if op == ">=" else side)) in stated:
@@ -624,6 +634,29 @@ def _domain(r: Relation) -> tuple[Fraction | None, Fraction | None, str]:
 def _plain_domain(s: Statement) -> bool:
     """x >= 0 or x in {0,1} inside a sentence states a domain."""
     return bool(s.relations) and all(r.domain or (r.ops == (">=",) and r.rights == (Number(Fraction(0)),) and all(isinstance(e, Symbol) for e in r.lefts)) for r in s.relations)
+
+
+def _outer(e: Sum, bound: set[str]) -> set[str]:
+    """The letters of a sum over pairs that stand for the row's own: j in «i : (i,j) in A», i in «(i,j) in A» for all i."""
+    single = {k for c in e.scope if len(c.letters) == 1 or c.kind == "all" for k in c.letters}
+    paired = {k for c in e.scope if c.kind in ("in", "notin") and len(c.letters) > 1 for k in c.letters}
+    named = {n.name for c in e.scope for part in c.parts for n in walk(part) if isinstance(n, Symbol) and not n.subs}
+    if single:
+        return (paired | named) - single
+    return ((paired & bound) if not paired <= bound else set()) | (named - paired)
+
+
+def _needed(scope: Sequence[Clause], letters: set[str]) -> list[Clause]:
+    """The clauses that a relation over these letters depends on: a scope may serve several relations."""
+    def named(c: Clause) -> set[str]:
+        return set(c.letters) | {n.name for part in (*c.parts, c.low, c.high) for n in walk(part) if isinstance(n, Symbol) and not n.subs} | {
+            t.text for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub}
+
+    while True:
+        more = {k for c in scope for k in named(c) if named(c) & letters} - letters
+        if not more:
+            return [c for c in scope if named(c) & letters]
+        letters = letters | more
 
 
 def _number(e: Expr) -> Fraction | None:

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from orpipe.algebra.answer.syntax import _KINDS, RELATIONS, Clause, Expr, Parser, Relation, SetExpr, Symbol
 from orpipe.algebra.answer.tokens import Token
-from orpipe.errors import Unsupported
 
 _SENSES = {"min": "minimize", "minimize": "minimize", "minimise": "minimize", "minimum": "minimize", "max": "maximize", "maximize": "maximize", "maximise": "maximize", "maximum": "maximize"}
 _SEPARATORS = (",", ";", ";;", ":", ".")
@@ -153,7 +152,7 @@ def _words(parser: Parser, out: Statement) -> bool:
         out.kinds.append(_KINDS[words])
         return True
     if token.kind == "name":
-        if words in _FILLERS and len(words) > 1 and not (parser.peek(1) in ("_", "[", *RELATIONS)):
+        if words in _FILLERS and len(words) > 1 and parser.peek(1) not in ("_", "[", *RELATIONS):
             parser.take()
             return True
         if words in ("if", "when", "otherwise", "or", "unless"):

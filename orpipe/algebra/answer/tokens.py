@@ -18,8 +18,7 @@ _COMMANDS = {
     "min": "min", "max": "max", "minimize": "min", "maximize": "max", "minimise": "min", "maximise": "max", "lbrace": "{", "rbrace": "}", "land": ",", "wedge": ",",
     "div": "/", "ell": "@ell", "lfloor": "floor", "lceil": "ceil",
 }
-_GREEK = ("alpha beta gamma delta epsilon varepsilon zeta eta theta lambda mu nu xi pi rho sigma tau phi varphi chi psi omega kappa "
-          "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega").split()
+_GREEK = ["alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "varphi", "chi", "psi", "omega", "kappa", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"]
 _FONTS = ("text", "mathrm", "mathit", "mathbf", "mathsf", "mathtt", "textbf", "textit", "textrm", "operatorname", "operatorname*", "mathcal", "mbox", "texttt", "boldsymbol", "bm",
           "textsf", "emph", "underline")
 _DROPPED = ("displaystyle", "limits", "nolimits", "left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr", "bigg", "Bigg", "nonumber", "notag", "hfill",
@@ -121,7 +120,7 @@ def _command(name: str, text: str, at: int, out: list[Token]) -> int:
         end = group(text, found.end() - 1)
         inside = text[found.end():end - 1]
         phrase = re.sub(r"\\[ ,;:]|~|\\_", lambda m: "_" if m[0] == r"\_" else " ", inside)
-        if name in ("mathcal", "mathbf", "boldsymbol", "bm", "mathrm", "mathit", "operatorname", "operatorname*", "mathsf") and "\\" in phrase or "$" in phrase:
+        if (name in ("mathcal", "mathbf", "boldsymbol", "bm", "mathrm", "mathit", "operatorname", "operatorname*", "mathsf") and "\\" in phrase) or "$" in phrase:
             out.extend(tokens(phrase))
         else:
             before, forall, after = phrase.partition("\\forall")
