@@ -67,7 +67,7 @@ class World:
                 _flatten(value, (), table, name)
                 world.params[name] = table
         if model is not None:
-            world._told(model)
+            world._told(model, given)
         for name, rows in world.tuples.items():
             if name not in world.bases:
                 width = len(rows[0]) if rows else 0
@@ -85,7 +85,15 @@ class World:
         found = [s for s, own in self.sets.items() if labels <= set(own)]
         return tuple(sorted(found, key=lambda s: len(self.sets[s])))
 
-    def _told(self, model: Any) -> None:
+    def _told(self, model: Any, data: Mapping[str, Any]) -> None:
+        from orpipe.data import validate
+
+        if any(s.derived for s in model.sets) and {s.symbol for s in model.sets if not s.derived} <= set(data):
+            arrays = validate(model, data)
+            for s in model.sets:
+                if s.derived:
+                    labels = [arrays.labels[k.set] for k in s.over]
+                    self.tuples[s.symbol] = [tuple(str(own[p]) for own, p in zip(labels, row, strict=True)) for row in arrays.tuples[s.symbol].tolist()]
         for s in model.sets:
             self.aliases.setdefault(s.name, s.symbol)
             if s.cyclic:
@@ -410,7 +418,7 @@ class Meaning:
                 if subs:
                     raise Unsupported(f"'{name}' takes no subscript")
                 return {None: table[()]}
-            key = tuple(at.label for at in self.subscripts(name, subs, width, [f for f in self.world.dims[name]], env))
+            key = tuple(at.label for at in self.subscripts(name, subs, width, self.world.dims[name], env))
             if key not in table:
                 raise Unsupported(f"the data hold no {name}[{','.join(key)}]")
             return {None: table[key]}

@@ -25,6 +25,7 @@ _BINARY = re.compile(r"\bbinary\b|\b1\s*,?\s+if\b|\bequals?\s+\$?(?:1|one)\b|\b0
 _INTEGER = re.compile(r"(?<!non-)(?<!non )\bintegers?\b|\bwhole number|\bintegral\b", re.I)
 _UNSURE = re.compile(r"(?:need not|not necessarily|not|may|or) (?:be )?(?:an? )?(?:integer|binary|whole|integral)|relax", re.I)
 _POSITIVE = re.compile(r"\bnon-?\s?negative\b|(?:≥|>=|\\geq?)\s*0", re.I)
+_VALUE = re.compile(r"\b(?:large|big|constant|parameter|given|known|capacity|price|cost|weight|profit|coefficient|available|budget|demand|supply|limit|value)\b", re.I)
 _EVERY = re.compile(r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$", re.I)
 _PLAIN_LET = re.compile(r"^(?:let\s+|where\s+|-\s*)?(?P<n>[A-Za-z]\w{0,12}(?:\[[\w,\s]+\]|_\{[^}]*\})?)\s*(?:=|:|be\b|denotes?\b|is\b|represents?\b)\s*(?:the\s+)?(?P<w>[A-Za-z0-9][^=<>≤≥]*)$", re.I)
 
@@ -75,9 +76,10 @@ def _grammar(text: str, data: Mapping[str, Any] | None) -> Reading | None:
             continue
         rest = text.replace(block, "\n", 1)
         for piece in pieces(rest):
-            said = "".join(piece.formula.split())
-            if said and _related(said) and (piece.firm or piece.mode != "plain") and said not in "".join(block.split()):
-                raise Unsupported(f"beside the model stands '{piece.formula[:80]}', which may be a constraint of it")
+            known = "".join(block.split())
+            new = [said for said in re.split(r"\s,\s", piece.formula) if _related(said) and "".join(said.split()) not in known]
+            if new and (piece.firm or piece.mode != "plain"):
+                raise Unsupported(f"beside the model stands '{new[0][:80]}', which may be a constraint of it")
         names = {s.symbol for s in found.sets if s.where is None} | {p.symbol for p in found.params}
         if not names <= set(data or {}):
             raise Unsupported(f"the data lack {', '.join(sorted(names - set(data or {})))}")
@@ -107,7 +109,7 @@ class _Reader:
 
     def piece(self, p: Piece) -> None:
         cyclic = re.search(r"\bcyclic\b|from the start again|wraps? around|circular", p.raw if p.mode == "plain" else p.after, re.I)
-        if cyclic and p.section in (SETS, NONE):
+        if cyclic and (p.mode == "inline" or p.section in (SETS, NONE)):
             self.found.circular(p.formula or p.raw)
         if p.mode == "plain" and self.plain(p):
             return
@@ -171,6 +173,9 @@ class _Reader:
     def _mention(self, p: Piece, s: Statement, words: str) -> None:
         """Symbols named in words: a declaration, a parameter's meaning, or just talk."""
         kinds = set(s.kinds) | _kinds(p.after)
+        if p.section != VARS and not kinds and _VALUE.search(p.after.split(".")[0]):
+            self.found.unvalued |= {x.name for x in s.symbols}  # a number that the text does not give
+            return
         declares = p.section == VARS or (p.section == NONE and _DECLARED.search(p.before) is not None) or bool(s.kinds)
         if p.section == CONS and (s.kinds or kinds) and not p.before.strip().endswith("for"):
             declares = declares or bool(s.kinds) or re.match(r"\W*(?:are\s+|is\s+|must be\s+)?(?:non-?neg|integer|binary)", p.after, re.I) is not None
@@ -197,13 +202,18 @@ class _Reader:
             if all(parts):
                 for part in parts:
                     assert part is not None
+                    if not _kinds(part["w"]) and _VALUE.search(part["w"]):
+                        self.found.unvalued.add(re.split(r"[\[_]", part["n"])[0])
+                        continue
                     self.found.declare(read(tokens(part["n"])).symbols, _kinds(part["w"]), p)
                 return True
         let = _PLAIN_LET.match(text if not p.before else p.raw)
         if let and p.section not in (CONS, GOAL) and not p.goal and (len(re.findall(r"[A-Za-z]{3,}", let["w"])) >= 2 or _BINARY.search(let["w"])):
             if p.section in (VARS, NONE):
                 known = self.found.world.known(re.split(r"[\[_]", let["n"])[0])
-                if not known and (p.section == VARS or re.match(r"let\b", text, re.I) or "=" in text or _kinds(let["w"])):
+                if p.section != VARS and not _kinds(let["w"]) and _VALUE.search(let["w"]):
+                    self.found.unvalued.add(re.split(r"[\[_]", let["n"])[0])
+                elif not known and (p.section == VARS or re.match(r"let\b", text, re.I) or "=" in text or _kinds(let["w"])):
                     s = read(tokens(let["n"]))
                     self.found.declare(s.symbols, _kinds(let["w"]), p)
             return True

@@ -30,6 +30,7 @@ class Collected:
     worded: list[Piece] = field(default_factory=list)
     all_kinds: set[str] = field(default_factory=set)
     pending: str = ""
+    unvalued: set[str] = field(default_factory=set)  # numbers named without their value
     has_data: bool = False
 
     def start(self, data: Any, model: Any) -> None:
@@ -149,7 +150,7 @@ class _Builder:
                         raise Unsupported(f"line {p.line}: the set {name} is not the one of the data, in '{p.raw[:100]}'")
                 elif made.kind == "range":
                     later.insert(0, (p, name, made))
-                elif made.kind == "made" or (made.kind != "name" and not world.known(name)):
+                elif made.kind != "name":
                     later.append((p, name, made))
         self.later = later
 
@@ -209,8 +210,14 @@ class _Builder:
                 except Unsupported:
                     continue
         for p, name, made in self.later:
-            if made.kind != "range" and name not in world.tuples:
+            if made.kind != "range":
                 rows = self.placed(p, lambda made=made: m.members(made, {}, ""))
+                known = world.known(name)
+                if known:
+                    given = world.tuples.get(known) or [(x,) for x in world.sets.get(known, [])]
+                    if sorted(given) != sorted(tuple(at.label for at in r) for r in rows):
+                        raise Unsupported(f"line {p.line}: the set {name} is not the one of the data, in '{p.raw[:100]}'")
+                    continue
                 bases = tuple(at.set for at in rows[0]) if rows else ()
                 if made.kind in ("minus",) and rows and len(rows[0]) == 1:
                     world.tuples[name], world.bases[name] = [(r[0].label,) for r in rows], bases
@@ -259,7 +266,6 @@ class _Builder:
                     world.params.setdefault(left.name, {})[key] = value
                     world.dims[left.name] = tuple(() for _ in key)
                     s.relations.remove(relation)
-        mentioned = {s.name for s, _, _ in self.found.mentioned}
         for p, s in self.statements():
             domain = [r for r in s.relations if r.ops and all(isinstance(x, Number) for x in r.rights)]
             for r in domain:
@@ -274,7 +280,7 @@ class _Builder:
         for _, s in self.statements():
             for e in _exprs(s):
                 for node in walk(e):
-                    if isinstance(node, Symbol) and not self.known(node) and not self.letter(node.name) and (not self.found.has_data or node.name in mentioned) and not self.parameter(node.name):
+                    if isinstance(node, Symbol) and not self.known(node) and not self.letter(node.name) and not self.found.has_data and not self.parameter(node.name):
                         self.variable(node, frozenset())
 
     def only_data(self, name: str) -> bool:
