@@ -25,7 +25,7 @@ def verify(
     memory: Annotated[int, typer.Option(min=256, help="MiB of address space that a program may use.")] = 2048,
     tolerance: Annotated[float, typer.Option(help="Relative tolerance of the optimum.")] = 1e-6,
     strict: Annotated[bool, typer.Option("--strict", help="Labels exactly as printed; programs must end well and call their own functions.")] = False,
-    algebra: Annotated[bool, typer.Option("--algebra", help="Judge an answer without a program by its formulation, against the reference model.")] = False,
+    algebra: Annotated[bool, typer.Option("--algebra", help="Judge answers without a program by their formulation, where a reference is.")] = False,
     require_isolation: Annotated[Literal["full", "best"], typer.Option(help="full: refuse to run with less than every layer.")] = "best",
     preset: Annotated[str, typer.Option(help="Public layout: nl4opt, mamo, industryor, optmath, optibench, bench4opt, orpipe.")] = "",
     labels: Annotated[Path | None, typer.Option(help="File or folder with the labels, joined by index, question or position.")] = None,

@@ -97,8 +97,10 @@ def own_answers(folder: Path) -> Iterator[tuple[str, Entry]]:
             if r["task"] == "formulate":
                 instance = rows[r["instance_id"]]
                 reference = with_auxiliaries(read_mps(instance["mps"]), instance)
-                yield f"{instance['family']}, {r['subtask']}", Entry(r["instance_id"], r["messages"][-1]["content"], "EQUIVALENT", reference,
-                                                                    json.loads(instance["data"]))
+                yield (
+                    f"{instance['family']}, {r['subtask']}",
+                    Entry(r["instance_id"], r["messages"][-1]["content"], "EQUIVALENT", reference, json.loads(instance["data"])),
+                )
 
 
 @app.command()
@@ -122,7 +124,15 @@ def bench(
     table = []
     for expected in ("EQUIVALENT", "NOT_EQUIVALENT", "UNDECIDED"):
         part = [r for r in results if r.entry.expected == expected]
-        table.append([expected, str(len(part)), str(sum(r.parsed for r in part)), str(sum(r.verdict == expected for r in part)), str(sum(r.wrong for r in part))])
+        table.append(
+            [
+                expected,
+                str(len(part)),
+                str(sum(r.parsed for r in part)),
+                str(sum(r.verdict == expected for r in part)),
+                str(sum(r.wrong for r in part)),
+            ]
+        )
     put_table(["deserved", "answers", "read", "given", "wrong"], table)
     put("\n".join(f"{r.entry.name}: {r.verdict} for {r.entry.expected}; {r.why}" for r in results if r.verdict != r.entry.expected))
     put(shares(results))
@@ -132,7 +142,10 @@ def bench(
 def shares(results: list[Judged]) -> str:
     """«70 of 73 ...»: of the answers that can be read, how many are."""
     due = [r for r in results if r.entry.expected != "UNDECIDED"]
-    return f"read: {sum(r.parsed for r in due)} of {len(due)} answers that state a linear model in full ({len(results)} in all); wrong verdicts: {sum(r.wrong for r in results)}"
+    return (
+        f"read: {sum(r.parsed for r in due)} of {len(due)} answers that state a linear model in full ({len(results)} in all); "
+        f"wrong verdicts: {sum(r.wrong for r in results)}"
+    )
 
 
 if __name__ == "__main__":

@@ -31,7 +31,13 @@ def judged_algebra(text: str | None, reference: str | Problem, data: Mapping[str
     except (Unsupported, ParseError, DataError) as error:
         return Judgement(Verdict.UNDECIDED, f"the answer's algebra is not understood: {error}", Failure.UNSUPPORTED, "algebra")
     found = compare(known, problem, budget=budget, names="hints", guarded=True)
-    return Judgement(found.verdict, f"the answer's algebra, without a program: {found.sentence}", Failure.NONE, f"algebra, {found.method}".rstrip(", "), found.evidence)
+    return Judgement(
+        found.verdict,
+        f"the answer's algebra, without a program: {found.sentence}",
+        Failure.NONE,
+        f"algebra, {found.method}".rstrip(", "),
+        found.evidence,
+    )
 
 
 def _model(text: str) -> Problem:

@@ -73,7 +73,8 @@ def test_what_is_not_understood_is_named_with_its_line(row, said):
         algebra_answer(text, SETS)
 
 
-@pytest.mark.parametrize("said", ["Let $M$ be a large constant.", "where $M$ is a sufficiently large number", "**Parameters**\n- $M$: the most that may be made"])
+@pytest.mark.parametrize("said", [
+    "Let $M$ be a large constant.", "where $M$ is a sufficiently large number", "**Parameters**\n- $M$: the most that may be made"])
 def test_a_number_without_its_value_is_no_variable(said):
     model = "$$\\min \\sum_{i \\in I} c_i x_i \\quad \\text{s.t.} \\quad x_i \\le M, \\ x_i \\ge 0 \\quad \\forall i \\in I$$\n"
     for text in (f"{said}\n\n{model}", f"{model}\n{said}\n"):

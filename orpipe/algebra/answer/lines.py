@@ -7,20 +7,43 @@ from dataclasses import dataclass, replace
 
 CONS, VARS, SETS, PARAMS, GOAL, NONE = "constraints", "variables", "sets", "parameters", "objective", ""
 _TITLES = (
-    (CONS, r"(?:the\s+)?(?:subject\s+to|such\s+that|s\.\s?t\.?|(?:(?:main|model|structural|all|linear|other|additional)\s+)?constraints?(?:\s+set)?|bounds?|(?:variable\s+)?domains?|(?:the\s+)?domains?\s+of\s+the\s+variables"
-           r"|non-?negativity(?:\s+and\s+integrality)?|integrality|variable\s+(?:bounds|types)|under\s+the\s+constraints?|under)"),
-    (VARS, r"(?:the\s+)?(?:decision\s+|auxiliary\s+|helper\s+)?variables?(?:\s+(?:and\s+domains?|definitions?))?|to\s+be\s+chosen|decisions?|unknowns?"),
-    (SETS, r"(?:index\s+)?sets?(?:\s+and\s+ind(?:ices|exes))?|indices(?:\s+and\s+sets?)?|sets?,?\s+indices(?:\s+and\s+parameters?)?|sets?\s+and\s+(?:parameters?|data)|notation"),
+    (
+        CONS,
+        r"(?:the\s+)?(?:subject\s+to|such\s+that|s\.\s?t\.?|(?:(?:main|model|structural|all|linear|other|additional)\s+)?constraints?(?:\s+set)?|bounds?|(?:variable\s+)?domains?|(?:the\s+)?domains?\s+of\s+the\s+variables"
+        r"|non-?negativity(?:\s+and\s+integrality)?|integrality|variable\s+(?:bounds|types)|under\s+the\s+constraints?|under)",
+    ),
+    (
+        VARS,
+        r"(?:the\s+)?(?:decision\s+|auxiliary\s+|helper\s+)?variables?(?:\s+(?:and\s+domains?|definitions?))?|to\s+be\s+chosen|decisions?|unknowns?",
+    ),
+    (
+        SETS,
+        r"(?:index\s+)?sets?(?:\s+and\s+ind(?:ices|exes))?|indices(?:\s+and\s+sets?)?|sets?,?\s+indices(?:\s+and\s+parameters?)?|sets?\s+and\s+(?:parameters?|data)|notation",
+    ),
     (PARAMS, r"(?:the\s+)?(?:input\s+)?(?:parameters?|data)(?:\s+and\s+(?:sets|data))?|given|and\s+the\s+data|known\s+data|constants?|coefficients?"),
     (GOAL, r"(?:the\s+)?(?:objective(?:\s+function)?|goal)(?:\s*\((?:to\s+be\s+)?(?P<sense>maximi[sz]e|minimi[sz]e|max|min)[^)]*\))?"),
 )
-_MODEL = re.compile(r"(?:(?:the|full|complete|final|compact|mathematical|milp|ilp|mip|lp|integer|linear|optimi[sz]ation|programming|mixed-integer|formal)\s+)*(?:model|formulation|program(?:me)?|problem)(?:\s+(?:formulation|statement))?", re.I)
-_GOAL = re.compile(r"^(?:the\s+)?(?:objective(?:\s+function)?\s*(?:is\s+to\s+|:\s*|-\s*)?|we\s+(?:want\s+to|wish\s+to)?\s*|goal\s*:\s*)?(maximi[sz]e|minimi[sz]e|maximum|minimum|max|min)\b\.?", re.I)
+_MODEL = re.compile(
+    r"(?:(?:the|full|complete|final|compact|mathematical|milp|ilp|mip|lp|integer|linear|optimi[sz]ation|programming|mixed-integer|formal)\s+)*(?:model|formulation|program(?:me)?|problem)(?:\s+(?:formulation|statement))?",
+    re.I,
+)
+_GOAL = re.compile(
+    r"^(?:the\s+)?(?:objective(?:\s+function)?\s*(?:is\s+to\s+|:\s*|-\s*)?|we\s+(?:want\s+to|wish\s+to)?\s*|goal\s*:\s*)?(maximi[sz]e|minimi[sz]e|maximum|minimum|max|min)\b\.?",
+    re.I,
+)
 _BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•–]\s+|(?:\(?(?:\d{1,2}|[a-h]|[ivx]{1,4}|[CcRr]\d{1,2})[.)]\s+))?")
-_BEGIN = re.compile(r"\\(?:begin|end)\s*\{(align|aligned|alignat|alignedat|equation|gather|gathered|split|array|cases|eqnarray|flalign|multline|optimize|math|displaymath|itemize|enumerate|mini|maxi)\*?\}(?:\[[^\]]*\])?(?:\{[^{}]*\})?")
-_SUCH = re.compile(r"\\(?:text|mathrm|operatorname|textrm|mbox|textbf|mathbf)\s*\{\s*(?:s\.?\s?t\.?|subject\s+to|such\s+that|subj\.?\s+to)\s*[:.,]?\s*\}\s*:?|\\st\b|\bs\.t\.(?=[\s:])|(?<![\w\\{])(?:subject\s+to|such\s+that|s\.\s?t\.)\s*:?", re.I)
+_BEGIN = re.compile(
+    r"\\(?:begin|end)\s*\{(align|aligned|alignat|alignedat|equation|gather|gathered|split|array|cases|eqnarray|flalign|multline|optimize|math|displaymath|itemize|enumerate|mini|maxi)\*?\}(?:\[[^\]]*\])?(?:\{[^{}]*\})?"
+)
+_SUCH = re.compile(
+    r"\\(?:text|mathrm|operatorname|textrm|mbox|textbf|mathbf)\s*\{\s*(?:s\.?\s?t\.?|subject\s+to|such\s+that|subj\.?\s+to)\s*[:.,]?\s*\}\s*:?|\\st\b|\bs\.t\.(?=[\s:])|(?<![\w\\{])(?:subject\s+to|such\s+that|s\.\s?t\.)\s*:?",
+    re.I,
+)
 _CASES = re.compile(r"=\s*\\begin\{cases\}\s*1\s*,?\s*(?:&|\\text).*?\\\\\s*0\s*,?\s*(?:&|\\text).*?\\end\{cases\}", re.S)
-_DISPLAY = re.compile(r"\$\$(?P<a>.*?)\$\$|\\\[(?P<b>.*?)\\\]|\\begin\{(?P<env>align|equation|gather|eqnarray|flalign|multline|alignat|displaymath)(?P<star>\*?)\}(?P<c>.*?)\\end\{(?P=env)(?P=star)\}", re.S)
+_DISPLAY = re.compile(
+    r"\$\$(?P<a>.*?)\$\$|\\\[(?P<b>.*?)\\\]|\\begin\{(?P<env>align|equation|gather|eqnarray|flalign|multline|alignat|displaymath)(?P<star>\*?)\}(?P<c>.*?)\\end\{(?P=env)(?P=star)\}",
+    re.S,
+)
 _INLINE = re.compile(r"\$(?P<a>[^$\n]+)\$|\\\((?P<b>.+?)\\\)|`(?P<c>[^`\n]+)`")
 
 
@@ -44,13 +67,18 @@ class Piece:
 def pieces(text: str) -> list[Piece]:
     """In order.  Fenced blocks of program code are left out; other fenced blocks are read as lines of formulas."""
     text = re.sub(r"<think>.*?</think>", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
-    text = re.sub(r"(?m)(?<!\\)%.*$", lambda m: "" if "\\begin{" in text and not re.search(r"\d\s*$", text[:m.start()][-3:]) else m[0], text)
-    text = re.sub(r"^[ \t]*```[ \t]*(?:python|py|json|yaml|bash|gams|ampl|julia|cpp|java|c)\b.*?^[ \t]*```", lambda m: "\n" * m[0].count("\n"), text, flags=re.S | re.M)
+    text = re.sub(r"(?m)(?<!\\)%.*$", lambda m: "" if "\\begin{" in text and not re.search(r"\d\s*$", text[: m.start()][-3:]) else m[0], text)
+    text = re.sub(
+        r"^[ \t]*```[ \t]*(?:python|py|json|yaml|bash|gams|ampl|julia|cpp|java|c)\b.*?^[ \t]*```",
+        lambda m: "\n" * m[0].count("\n"),
+        text,
+        flags=re.S | re.M,
+    )
     reader = _Lines()
     at = 0
     line = 1
     for found in _DISPLAY.finditer(text):
-        reader.lines(text[at:found.start()], line)
+        reader.lines(text[at : found.start()], line)
         line += text.count("\n", at, found.start())
         reader.display(found["a"] or found["b"] or found["c"] or "", line)
         line += found[0].count("\n")
@@ -84,7 +112,11 @@ class _Lines:
                         self.section = GOAL
                     continue
                 joins = bool(held) and re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|-|\\le|\\ge|<|>|=|\\cdot|\\times)", bare) is not None
-                if joins and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not _compares(held[-1].formula)) and not (_compares(held[-1].formula) and _compares(bare)):
+                if (
+                    joins
+                    and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not _compares(held[-1].formula))
+                    and not (_compares(held[-1].formula) and _compares(bare))
+                ):
                     held[-1] = replace(held[-1], formula=f"{held[-1].formula} {bare}", raw=f"{held[-1].raw} {bare}")
                 else:
                     held.append(Piece(number, bare, self.title, "", self.section, True, bare, self.goal, "display"))
@@ -106,7 +138,7 @@ class _Lines:
         if not bare.strip() or re.fullmatch(r"[\s|:=*_-]+", bare) or re.match(r"\s*\\(?:documentclass|usepackage|begin|end|maketitle)\b", bare):
             return
         bullet = _BULLET.match(bare)
-        body = bare[bullet.end() if bullet and not self.fence else 0:].strip() or bare.strip()
+        body = bare[bullet.end() if bullet and not self.fence else 0 :].strip() or bare.strip()
         body = re.sub(r"^\\(?:item|section\*?|subsection\*?|paragraph\*?)\b\s*", "", body)
         body = re.sub(r"^\{(.*)\}$", r"\1", body)
         body = re.sub(r"\*\*(.+?)\*\*|(?<!\w)__(.+?)__(?!\w)", lambda m: m[1] or m[2], body)
@@ -129,10 +161,9 @@ class _Lines:
                 return True
             if heading and re.search(r"\b(?:" + form + r")\b", title, re.I) and not _related(title):
                 self.section, self.goal, self.title = section, "", ""
-                goal = _GOAL.match(title)
                 if section == GOAL and re.search(r"maximi|minimi", title, re.I):
                     self.goal = _sense(title)
-                return bool(section != GOAL or goal or True)
+                return True
         if _MODEL.fullmatch(title):
             self.section, self.title = NONE, ""
             return True
@@ -143,12 +174,12 @@ class _Lines:
             if found and section != NONE and not (section == CONS and re.match(r"under\b", body, re.I)):
                 self.section = section
                 self.goal = _sense(found.groupdict().get("sense") or "")
-                self.line(body[found.end():], number)
+                self.line(body[found.end() :], number)
                 return True
         found = re.match(r"(?:subject\s+to|such\s+that|s\.\s?t\.)\s*:?\s+(?=\S)", body, re.I)
         if found:
             self.section, self.goal = CONS, ""
-            self.line(body[found.end():], number)
+            self.line(body[found.end() :], number)
             return True
         return False
 
@@ -157,7 +188,11 @@ class _Lines:
         shown = [c.strip("$` ") for c in cells]
         if len(cells) > 1 and re.fullmatch(r"(?:\\le|\\ge|<=|>=|≤|≥|\\in).*", shown[-1].strip()) and self.section == VARS:
             self.sentence(f"${shown[0]} {shown[-1]}$: " + "; ".join(cells[1:-1]), number, False, False)
-        elif len(cells) > 1 and (_INLINE.fullmatch(cells[0]) or re.fullmatch(r"[a-zA-Z]\w{0,12}(?:_\w+|_\{[^}]*\}|\[[^\]]*\])?", cells[0])) and not any(_related(c) for c in cells[1:]):
+        elif (
+            len(cells) > 1
+            and (_INLINE.fullmatch(cells[0]) or re.fullmatch(r"[a-zA-Z]\w{0,12}(?:_\w+|_\{[^}]*\}|\[[^\]]*\])?", cells[0]))
+            and not any(_related(c) for c in cells[1:])
+        ):
             self.out.append(Piece(number, shown[0], "", "; ".join(cells[1:]), self.section, False, body, mode="inline"))
         else:
             for cell in cells:
@@ -168,14 +203,14 @@ class _Lines:
         goal = _GOAL.match(body)
         if goal and not self.goal:
             self.goal, self.section = _sense(goal[1]), GOAL
-            body = body[goal.end():].strip()
+            body = body[goal.end() :].strip()
             body = re.sub(r"^(?:the\s+)?(?:total\s+|overall\s+)?[A-Za-z][A-Za-z ()-]*:\s*", "", body) if ":" in body else body
             body = body.lstrip(": ")
             if not body:
                 return
         segments, at = [], 0
         for found in _INLINE.finditer(body):
-            segments.append((False, body[at:found.start()]))
+            segments.append((False, body[at : found.start()]))
             segments.append((True, found["a"] or found["b"] or found["c"]))
             at = found.end()
         segments.append((False, body[at:]))
@@ -201,7 +236,11 @@ class _Lines:
             before, after = (joined[k - 1][1] if k else ""), (joined[k + 1][1] if k + 1 < len(joined) else "")
             label = k <= 1 and (not before.strip() or before.rstrip().endswith((":", "]", ".")) or len(before.split()) <= 3)
             tail = re.sub(r"\(.*?\)", "", after).strip(" .,;:")
-            firm = label and (len(tail.split()) <= 6 or after.lstrip().startswith((":", "(", ",", ";", ".", "—", "–", "-")) or _kindly(after)) and (self.section in (CONS, GOAL) or len(formulas) == 1 or k == formulas[0])
+            firm = (
+                label
+                and (len(tail.split()) <= 6 or after.lstrip().startswith((":", "(", ",", ";", ".", "—", "–", "-")) or _kindly(after))
+                and (self.section in (CONS, GOAL) or len(formulas) == 1 or k == formulas[0])
+            )
             self.out.append(Piece(number, joined[k][1], before, after, self.section, firm or bool(self.goal), raw, self.goal, "inline", bullet))
             if self.goal:
                 self.goal = ""
@@ -210,13 +249,30 @@ class _Lines:
         formula, before = body, ""
         if self.fence or self.section != NONE or _related(body):
             label = re.match(r"^(?P<l>[A-Za-z][^:=<>≤≥∑\\]{0,80}?(?:\([^)]*\))?|\w+\[[\w,]*\]|\(?\w{1,4}\)?)\s*:\s+(?=\S)", body)
-            if label and not re.match(r"(?:for\s+all|for\s+each|for\s+every)\b", label["l"], re.I) and not (self.section in (VARS, SETS, PARAMS, NONE) and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\[[\w,]*\]|_\{?\w+\}?)?", label["l"])):
-                before, formula = label["l"], body[label.end():]
+            if (
+                label
+                and not re.match(r"(?:for\s+all|for\s+each|for\s+every)\b", label["l"], re.I)
+                and not (self.section in (VARS, SETS, PARAMS, NONE) and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\[[\w,]*\]|_\{?\w+\}?)?", label["l"]))
+            ):
+                before, formula = label["l"], body[label.end() :]
         comment = re.search(r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$", formula)
         after = ""
         if comment and not re.match(r".*\bsum\b", comment[0]):
-            formula, after = formula[:comment.start()], comment[0]
-        self.out.append(Piece(number, formula.strip().rstrip("."), before, after, self.section, self.fence or self.section in (CONS, GOAL) or bool(before), body, self.goal, "plain", bullet))
+            formula, after = formula[: comment.start()], comment[0]
+        self.out.append(
+            Piece(
+                number,
+                formula.strip().rstrip("."),
+                before,
+                after,
+                self.section,
+                self.fence or self.section in (CONS, GOAL) or bool(before),
+                body,
+                self.goal,
+                "plain",
+                bullet,
+            )
+        )
         if self.goal and (_mathlike(formula)):
             self.goal = ""
 
@@ -260,7 +316,9 @@ def _compares(text: str) -> bool:
 
 
 def _mathlike(text: str) -> bool:
-    return _related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
+    return (
+        _related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
+    )
 
 
 def _rows(text: str, line: int) -> list[tuple[int, str]]:

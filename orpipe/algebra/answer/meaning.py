@@ -6,14 +6,15 @@ data raise Unsupported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from orpipe.algebra.answer.syntax import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol
 from orpipe.algebra.answer.tokens import Token
-from orpipe.errors import DataError, Unsupported
+from orpipe.algebra.answer.world import World
+from orpipe.errors import Unsupported
 
 Linear = dict[Any, Fraction]  # column -> coefficient; None: the constant
 _MOST_STEPS = 3_000_000
@@ -39,91 +40,6 @@ class Column:
     outside: bool = False
 
 
-@dataclass
-class World:
-    """The data by symbol, and what the text declares."""
-
-    sets: dict[str, list[str]] = field(default_factory=dict)
-    tuples: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    bases: dict[str, tuple[str, ...]] = field(default_factory=dict)  # tuple set -> the sets of its places
-    params: dict[str, dict[tuple[str, ...], Fraction]] = field(default_factory=dict)
-    dims: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)  # parameter -> for each place the sets that fit
-    cyclic: set[str] = field(default_factory=set)
-    aliases: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any] | None, model: Any = None) -> World:
-        """Raises DataError for values that are no set, number or table of numbers."""
-        world = cls()
-        given = dict(data or {})
-        for name, value in given.items():
-            if isinstance(value, (list, tuple)) and value and not any(isinstance(v, (list, tuple, Mapping)) for v in value):
-                world.sets[name] = [str(v) for v in value]
-            elif isinstance(value, (list, tuple)) and all(isinstance(v, (list, tuple)) for v in value):
-                world.tuples[name] = [tuple(map(str, v)) for v in value]
-        for name, value in given.items():
-            if name not in world.sets and name not in world.tuples:
-                table: dict[tuple[str, ...], Fraction] = {}
-                _flatten(value, (), table, name)
-                world.params[name] = table
-        if model is not None:
-            world._told(model, given)
-        for name, rows in world.tuples.items():
-            if name not in world.bases:
-                width = len(rows[0]) if rows else 0
-                fits = [world._fitting({r[k] for r in rows}) for k in range(width)]
-                world.bases[name] = tuple(f[0] if f else "" for f in fits)
-        for name, table in world.params.items():
-            width = len(next(iter(table), ()))
-            if any(len(key) != width for key in table):
-                raise DataError(f"the table '{name}' is of uneven depth")
-            world.dims[name] = tuple(world._fitting({key[k] for key in table}) for k in range(width))
-        return world
-
-    def _fitting(self, labels: set[str]) -> tuple[str, ...]:
-        """The sets that hold all these labels, those with no others first."""
-        found = [s for s, own in self.sets.items() if labels <= set(own)]
-        return tuple(sorted(found, key=lambda s: len(self.sets[s])))
-
-    def _told(self, model: Any, data: Mapping[str, Any]) -> None:
-        from orpipe.data import validate
-
-        if any(s.derived for s in model.sets) and {s.symbol for s in model.sets if not s.derived} <= set(data):
-            arrays = validate(model, data)
-            for s in model.sets:
-                if s.derived:
-                    labels = [arrays.labels[k.set] for k in s.over]
-                    self.tuples[s.symbol] = [tuple(str(own[p]) for own, p in zip(labels, row, strict=True)) for row in arrays.tuples[s.symbol].tolist()]
-        for s in model.sets:
-            self.aliases.setdefault(s.name, s.symbol)
-            if s.cyclic:
-                self.cyclic.add(s.symbol)
-            if s.over and s.symbol in self.tuples:
-                self.bases[s.symbol] = tuple(k.set for k in s.over)
-        for p in model.params:
-            self.aliases.setdefault(p.name, p.symbol)
-
-    def known(self, name: str) -> str:
-        """The name as the data know it, or ""."""
-        for found in (name, self.aliases.get(name, "")):
-            if found in self.sets or found in self.tuples or found in self.params:
-                return found
-        return ""
-
-
-def _flatten(value: Any, key: tuple[str, ...], out: dict[tuple[str, ...], Fraction], name: str) -> None:
-    if isinstance(value, Mapping):
-        for label, inner in value.items():
-            _flatten(inner, (*key, str(label)), out, name)
-    elif isinstance(value, bool) or not isinstance(value, (int, float, str, Fraction)):
-        raise DataError(f"data '{name}' hold {value!r:.40}, which is no number")
-    else:
-        try:
-            out[key] = Fraction(str(value))
-        except (ValueError, ZeroDivisionError):
-            raise DataError(f"data '{name}' hold {value!r:.40}, which is no number") from None
-
-
 Env = dict[str, At]
 
 
@@ -146,8 +62,16 @@ class Meaning:
         binding = [c for c in scope if c.kind in ("in", "range", "all")]
         late = [c for c in scope if c.kind in ("compare", "notin")]
         mine = {letter for c in binding for letter in c.letters}
-        loose = [k for c in late for part in (*c.parts, *(Symbol(x) for x in c.letters if c.kind == "notin"))
-                 for k in ([part.name] if isinstance(part, Symbol) and not part.subs and part.name not in mine and part.name not in env and self.is_letter(part.name) else [])]
+        loose = [
+            k
+            for c in late
+            for part in (*c.parts, *(Symbol(x) for x in c.letters if c.kind == "notin"))
+            for k in (
+                [part.name]
+                if isinstance(part, Symbol) and not part.subs and part.name not in mine and part.name not in env and self.is_letter(part.name)
+                else []
+            )
+        ]
         binding += [Clause("all", (k,)) for k in dict.fromkeys(loose)]
         yield from self._bind(binding, late, env, frozenset(env))
 
@@ -183,9 +107,8 @@ class Meaning:
                 return
             if width != len(c.letters):
                 raise Unsupported(f"{len(c.letters)} indices run over tuples of {width}")
-            if width == 1 and c.letters[0] in env:
-                if c.letters[0] in outer and c.set.kind == "name" and c.set.name == env[c.letters[0]].set:
-                    raise Unsupported(f"the index '{c.letters[0]}' is bound twice")
+            if width == 1 and c.letters[0] in env and c.letters[0] in outer and c.set.kind == "name" and c.set.name == env[c.letters[0]].set:
+                raise Unsupported(f"the index '{c.letters[0]}' is bound twice")
             for row in rows:
                 if all(k not in env or env[k].label == at.label for k, at in zip(c.letters, row, strict=True)):
                     yield {**dict(zip(c.letters, row, strict=True)), **env} if width > 1 else {**env, c.letters[0]: row[0]}
@@ -337,9 +260,9 @@ class Meaning:
                 raise Unsupported("two indices of different sets are put in order")
         elif op in ("=", "!=") and (left is None) != (right is None):
             at, other = (left, b) if left is not None else (right, a)
-            if at is not None and isinstance(other, Symbol) and not other.subs and not self.world.known(other.name) and other.name not in ("first", "last"):
-                if other.name.replace("_", " ") in self.world.sets.get(at.set, ()):
-                    return (at.label == other.name.replace("_", " ")) == (op == "=")
+            fresh = isinstance(other, Symbol) and not other.subs and not self.world.known(other.name) and other.name not in ("first", "last")
+            if at is not None and fresh and isinstance(other, Symbol) and other.name.replace("_", " ") in self.world.sets.get(at.set, ()):
+                return (at.label == other.name.replace("_", " ")) == (op == "=")
         anchor = next((at for at in (left, right) if at is not None), None)
         if anchor is None:
             anchor = next((env[s.name] for e in (a, b) for s in walk(e) if isinstance(s, Symbol) and s.name in env and not s.subs), None)
@@ -368,7 +291,9 @@ class Meaning:
             return self.symbol(e, env, index, anchor)
         if isinstance(e, Sum):
             total: Linear = {}
-            own = {k for c in e.scope for k in c.letters} | {p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs and self.is_letter(p.name)}
+            own = {k for c in e.scope for k in c.letters} | {
+                p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs and self.is_letter(p.name)
+            }
             if own and own <= set(env):
                 raise Unsupported(f"the index '{min(own)}' of a sum is bound outside it")
             for wide in self.expand(e.scope, env):
@@ -423,9 +348,9 @@ class Meaning:
                 raise Unsupported(f"the data hold no {name}[{','.join(key)}]")
             return {None: table[key]}
         if name in self.variables:
-            width = self.variables[name]
+            count = self.variables[name]
             fits = [tuple(x) for x in self.places.get(name, [])]
-            ats = self.subscripts(name, subs, width, fits, env)
+            ats = self.subscripts(name, subs, count, fits, env)
             return {self.column(name, ats, env): Fraction(1)}
         if not subs and name in self.sizes:
             return {None: self.sizes[name]}
@@ -443,7 +368,7 @@ class Meaning:
                 raise Unsupported(f"'{shown(s)}' is not understood")
         base = s.name + (f"_{power}" if power and power != "*" else "")
         joined = "_".join("".join(t.text for t in sub) for sub in s.subs)
-        for whole in ((f"{base}_{joined}", f"{base}{joined}") if joined else ()):
+        for whole in (f"{base}_{joined}", f"{base}{joined}") if joined else ():
             found = self.world.known(whole)
             if whole in self.variables and not self.variables[whole]:
                 return whole, ()
@@ -454,7 +379,9 @@ class Meaning:
         found = self.world.known(base) or (self.world.known(s.name) if not power else "")
         return found or base, s.subs
 
-    def subscripts(self, name: str, subs: tuple[tuple[Token, ...], ...], width: int | None, fits: Sequence[Sequence[str]], env: Env) -> tuple[At, ...]:
+    def subscripts(
+        self, name: str, subs: tuple[tuple[Token, ...], ...], width: int | None, fits: Sequence[Sequence[str]], env: Env
+    ) -> tuple[At, ...]:
         if len(subs) == 1 and width != 1 and not (len(subs[0]) == 1 and subs[0][0].text in env):
             subs = self.split(subs[0], width, env) or subs
         if width is not None and len(subs) != width:

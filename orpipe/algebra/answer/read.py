@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, SETS, VARS, Piece, _mathlike, _related, pieces
-from orpipe.algebra.answer.rows import Collected, build
+from orpipe.algebra.answer.names import Collected
+from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, read
 from orpipe.algebra.answer.tokens import Token, tokens
 from orpipe.errors import DataError, ModelError, ParseError, Unsupported
@@ -21,13 +22,26 @@ from orpipe.problem import Problem
 
 _DECLARED = re.compile(r"\b(?:let|define|denote|introduce|variables?|decision|decide|choose)\b", re.I)
 _MEANS = re.compile(r"^\W*(?:be\b|denotes?\b|=|:|is\b|are\b|represents?\b|indicates?\b|—|-|–|the\b|for\b)", re.I)
-_BINARY = re.compile(r"\bbinary\b|\b1\s*,?\s+if\b|\bequals?\s+\$?(?:1|one)\b|\b0[-/]1\b|\b1 when\b|\bindicator\b|\bis one if\b|\\?\{\s*0\s*,\s*1\s*\\?\}|takes (?:the )?value 1", re.I)
+_BINARY = re.compile(
+    r"\bbinary\b|\b1\s*,?\s+if\b|\bequals?\s+\$?(?:1|one)\b|\b0[-/]1\b|\b1 when\b"
+    r"|\bindicator\b|\bis one if\b|\\?\{\s*0\s*,\s*1\s*\\?\}|takes (?:the )?value 1",
+    re.I,
+)
 _INTEGER = re.compile(r"(?<!non-)(?<!non )\bintegers?\b|\bwhole number|\bintegral\b", re.I)
 _UNSURE = re.compile(r"(?:need not|not necessarily|not|may|or) (?:be )?(?:an? )?(?:integer|binary|whole|integral)|relax", re.I)
 _POSITIVE = re.compile(r"\bnon-?\s?negative\b|(?:≥|>=|\\geq?)\s*0", re.I)
-_VALUE = re.compile(r"\b(?:large|big|constant|parameter|given|known|capacity|price|cost|weight|profit|coefficient|available|budget|demand|supply|limit|value)\b", re.I)
-_EVERY = re.compile(r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$", re.I)
-_PLAIN_LET = re.compile(r"^(?:let\s+|where\s+|-\s*)?(?P<n>[A-Za-z]\w{0,12}(?:\[[\w,\s]+\]|_\{[^}]*\})?)\s*(?:=|:|be\b|denotes?\b|is\b|represents?\b)\s*(?:the\s+)?(?P<w>[A-Za-z0-9][^=<>≤≥]*)$", re.I)
+_VALUE = re.compile(
+    r"\b(?:large|big|constant|parameter|given|known|capacity|price|cost|weight|profit|coefficient|available|budget|demand|supply|limit|value)\b", re.I
+)
+_EVERY = re.compile(
+    r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$",
+    re.I,
+)
+_PLAIN_LET = re.compile(
+    r"^(?:let\s+|where\s+|-\s*)?(?P<n>[A-Za-z]\w{0,12}(?:\[[\w,\s]+\]|_\{[^}]*\})?)\s*"
+    r"(?:=|:|be\b|denotes?\b|is\b|represents?\b)\s*(?:the\s+)?(?P<w>[A-Za-z0-9][^=<>≤≥]*)$",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +66,9 @@ def algebra_answer(text: str, data: Mapping[str, Any] | None = None, model: Any 
 def holds_formulation(text: str) -> bool:
     """Does a text hold an objective and a relation, as far as can be told without reading them?"""
     found = pieces(text)
-    return any(p.goal or p.section == GOAL or re.search(r"\\(?:min|max)\b", p.formula) for p in found) and any(p.formula and _related(p.formula) for p in found)
+    return any(p.goal or p.section == GOAL or re.search(r"\\(?:min|max)\b", p.formula) for p in found) and any(
+        p.formula and _related(p.formula) for p in found
+    )
 
 
 def read_answer(text: str, data: Mapping[str, Any] | None = None, model: Any = None) -> Reading:
@@ -135,12 +151,23 @@ class _Reader:
         related = any(t.kind in ("<=", ">=", "=", "<", ">", "!=", "in") for t in row)
         goal = p.goal
         explicit = row[0].kind in ("min", "max") and p.mode != "plain"
-        if self.found.pending and not goal and not explicit and (p.mode == "display" or (p.section == GOAL and (_mathlike(p.formula) or p.mode == "inline"))):
+        if (
+            self.found.pending
+            and not goal
+            and not explicit
+            and (p.mode == "display" or (p.section == GOAL and (_mathlike(p.formula) or p.mode == "inline")))
+        ):
             goal = self.found.pending
         try:
             out = read(row, goal)
         except Unsupported:
-            if not related and not goal and not explicit and p.mode != "display" and not (p.mode == "plain" and p.section in (CONS, GOAL) and _mathlike(p.formula)):
+            if (
+                not related
+                and not goal
+                and not explicit
+                and p.mode != "display"
+                and not (p.mode == "plain" and p.section in (CONS, GOAL) and _mathlike(p.formula))
+            ):
                 return None  # words
             raise
         if out.sense:
@@ -166,7 +193,12 @@ class _Reader:
             raise Unsupported("a condition in words")
         if p.mode == "inline" and s.relations:
             after = p.after.split(".")[0]
-            if re.match(r"\W*(?:and\s+|are\s+|is\s+|must\s+be\s+|be\s+|all\s+|an\s+|a\s+)*(?:non-?negative\s+)?(?:integer|binary|continuous)", after, re.I) or p.section == VARS:
+            if (
+                re.match(
+                    r"\W*(?:and\s+|are\s+|is\s+|must\s+be\s+|be\s+|all\s+|an\s+|a\s+)*(?:non-?negative\s+)?(?:integer|binary|continuous)", after, re.I
+                )
+                or p.section == VARS
+            ):
                 s.kinds += sorted(_kinds(after))
         self.found.add(p, s)
 
@@ -184,7 +216,9 @@ class _Reader:
         if declares and (_MEANS.match(p.after) or p.section == VARS or kinds):
             if _UNSURE.search(p.after):
                 raise Unsupported("a domain that is not stated plainly")
-            self.found.declare(s.symbols, kinds if (p.section == VARS or _DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope)
+            self.found.declare(
+                s.symbols, kinds if (p.section == VARS or _DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope
+            )
         elif p.section == NONE and p.mode == "inline" and _MEANS.match(p.after):
             self.found.mention(s.symbols, kinds & {"binary"}, s.scope)
 
@@ -217,7 +251,12 @@ class _Reader:
                     s = read(tokens(let["n"]))
                     self.found.declare(s.symbols, _kinds(let["w"]), p)
             return True
-        if p.section == VARS and (found := re.match(r"^(?P<n>[A-Za-z]\w*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z]\w*)*)\s*(?P<d>(?:>=|≥|<=|in|∈|binary|integer).*?)?\s*(?::|\((?=[a-z]))\s*(?P<w>.*)$", text)):
+        if p.section == VARS and (
+            found := re.match(
+                r"^(?P<n>[A-Za-z]\w*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z]\w*)*)\s*(?P<d>(?:>=|≥|<=|in|∈|binary|integer).*?)?\s*(?::|\((?=[a-z]))\s*(?P<w>.*)$",
+                text,
+            )
+        ):
             head = re.sub(r"\[[^\]]* in [^\]]*\]", lambda m: "[" + ",".join(re.findall(r"(\w+)\s+in", m[0])) + "]", found["n"])
             self.found.declare(read(tokens(head)).symbols, _kinds(found["w"] + " " + (found["d"] or "")), p)
             if found["d"] and _related(found["d"]):
@@ -227,18 +266,28 @@ class _Reader:
             return False
         if p.section == VARS and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\s*,\s*[A-Za-z]\w{0,3})*", text):
             return False
-        if re.match(r"^[A-Za-z][\w,\s\[\]{}]{0,40}?\s+(?:(?:is|are|all|must be|be)\s+)*(?:non-?negative\s+)?(?:binary|integers?|continuous|free)\b", text) and p.section in (CONS, VARS, NONE) and (
-                re.match(r"^(?:[A-Za-z]\w{0,2}(?:_\{?\w+\}?|\[[\w,]+\])?(?:\s*,\s*|\s+and\s+|\s+))+(?:is|are|all|must|be|binary|integers?|continuous|free|non)", text)):
+        if (
+            re.match(
+                r"^[A-Za-z][\w,\s\[\]{}]{0,40}?\s+(?:(?:is|are|all|must be|be)\s+)*(?:non-?negative\s+)?(?:binary|integers?|continuous|free)\b", text
+            )
+            and p.section in (CONS, VARS, NONE)
+            and (
+                re.match(
+                    r"^(?:[A-Za-z]\w{0,2}(?:_\{?\w+\}?|\[[\w,]+\])?(?:\s*,\s*|\s+and\s+|\s+))+(?:is|are|all|must|be|binary|integers?|continuous|free|non)",
+                    text,
+                )
+            )
+        ):
             kinds = _kinds(text)
             names = re.split(r"\b(?:is|are|all|must|be|binary|integers?|continuous|free|non-?negative)\b", text)[0]
             self.found.declare(read(tokens(names.replace(" and ", ", "))).symbols, kinds, p)
             return True
-        if (p.section == CONS and p.bullet) or (p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)):
+        if (p.section == CONS and p.bullet) or (
+            p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)
+        ):
             self.found.worded.append(p)
             return True
-        if p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text):
-            return False
-        return True
+        return not (p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text))
 
 
 def _kinds(words: str) -> set[str]:

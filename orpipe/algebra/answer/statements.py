@@ -5,12 +5,42 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from orpipe.algebra.answer.syntax import _KINDS, RELATIONS, Clause, Expr, Parser, Relation, SetExpr, Symbol
+from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Relation, SetExpr, Symbol
+from orpipe.algebra.answer.syntax import KINDS, Parser
 from orpipe.algebra.answer.tokens import Token
 
-_SENSES = {"min": "minimize", "minimize": "minimize", "minimise": "minimize", "minimum": "minimize", "max": "maximize", "maximize": "maximize", "maximise": "maximize", "maximum": "maximize"}
+_SENSES = {
+    "min": "minimize",
+    "minimize": "minimize",
+    "minimise": "minimize",
+    "minimum": "minimize",
+    "max": "maximize",
+    "maximize": "maximize",
+    "maximise": "maximize",
+    "maximum": "maximize",
+}
 _SEPARATORS = (",", ";", ";;", ":", ".")
-_FILLERS = ("and", "are", "is", "be", "must", "where", "with", "all", "for", "a", "an", "variable", "variables", "both", "also", "the", "each", "then", "to")
+_FILLERS = (
+    "and",
+    "are",
+    "is",
+    "be",
+    "must",
+    "where",
+    "with",
+    "all",
+    "for",
+    "a",
+    "an",
+    "variable",
+    "variables",
+    "both",
+    "also",
+    "the",
+    "each",
+    "then",
+    "to",
+)
 
 
 @dataclass(slots=True)
@@ -37,7 +67,9 @@ def read(row: list[Token], goal: str = "") -> Statement:
     while parser.skip(*_SEPARATORS):
         pass
     first = parser.text().strip().lower().rstrip(":.")
-    if parser.peek() in ("min", "max") or (parser.peek() in ("text", "name") and first in _SENSES and parser.peek(1) not in ("_", "=", "<=", ">=", "[")):
+    if parser.peek() in ("min", "max") or (
+        parser.peek() in ("text", "name") and first in _SENSES and parser.peek(1) not in ("_", "=", "<=", ">=", "[")
+    ):
         out.sense = _SENSES[first]
         parser.take()
         if parser.peek() == "_":  # min over x
@@ -81,8 +113,8 @@ def _objective(parser: Parser, out: Statement) -> Statement:
         raise parser.fail("an objective with two right sides")
     while parser.skip(*_SEPARATORS):
         pass
-    if parser.peek() == "text" or (parser.peek() == "(" and all(t.kind in ("name", "text", "(", ")") for t in parser.row[parser.at:])):
-        out.words += [t.text for t in parser.row[parser.at:]]
+    if parser.peek() == "text" or (parser.peek() == "(" and all(t.kind in ("name", "text", "(", ")") for t in parser.row[parser.at :])):
+        out.words += [t.text for t in parser.row[parser.at :]]
         parser.at = len(parser.row)
     if not parser.done:
         raise parser.fail("the objective goes on with something that is not understood")
@@ -91,7 +123,7 @@ def _objective(parser: Parser, out: Statement) -> Statement:
 
 def _definition(parser: Parser, out: Statement) -> bool:
     """I = {1,...,n}; I = {A, B}; A = {(i,j) : ...}; E subset of I x J; c = [3, 5, 7]."""
-    row = parser.row[parser.at:]
+    row = parser.row[parser.at :]
     kinds = [t.kind for t in row]
     if len(row) > 2 and kinds[0] in ("name", "text") and kinds[1] == "subset":
         out.sets[row[0].text] = SetExpr("name", row[0].text)
@@ -99,8 +131,8 @@ def _definition(parser: Parser, out: Statement) -> bool:
     if len(row) > 3 and kinds[0] in ("name", "text") and kinds[1] == "=" and kinds[2] in ("\\{", "{"):
         inner = Parser(row[2:])
         out.sets[row[0].text] = inner.set_expr()
-        out.words += [t.text for t in inner.row[inner.at:]]
-        if any(t.kind in RELATIONS or t.kind == "in" for t in inner.row[inner.at:]):
+        out.words += [t.text for t in inner.row[inner.at :]]
+        if any(t.kind in RELATIONS or t.kind == "in" for t in inner.row[inner.at :]):
             raise inner.fail("a set goes on with something that is not understood")
         return True
     if len(row) > 4 and kinds[0] == "name" and kinds[1] == "=" and kinds[2] in ("[", "(") and kinds[3] in ("num", "-") and "," in kinds:
@@ -124,10 +156,12 @@ def _scope(parser: Parser, out: Statement) -> None:
     while not parser.done:
         if parser.skip(",", ";;", ";", ":", "forall", "|", "."):
             continue
-        if parser.peek() in ("text", "name") and (parser.text().lower() in ("and", "with", "where", "such", "that", "such that", "such that:") or parser.text().lower() in _KINDS):
+        if parser.peek() in ("text", "name") and (
+            parser.text().lower() in ("and", "with", "where", "such", "that", "such that", "such that:") or parser.text().lower() in KINDS
+        ):
             word = parser.take().text.lower()
-            if word in _KINDS:
-                out.kinds.append(_KINDS[word])
+            if word in KINDS:
+                out.kinds.append(KINDS[word])
             continue
         if parser.peek() == "text" and parser.peek(1) not in ("in", "=", "<", ">"):
             _words(parser, out)
@@ -147,9 +181,9 @@ def _words(parser: Parser, out: Statement) -> bool:
     """Words of kind («and integer»), fillers, a comment in \\text; False if a formula begins here."""
     token = parser.row[parser.at]
     words = token.text.lower().replace("non negative", "nonnegative").strip(" .,;:()")
-    if words in _KINDS:
+    if words in KINDS:
         parser.take()
-        out.kinds.append(_KINDS[words])
+        out.kinds.append(KINDS[words])
         return True
     if token.kind == "name":
         if words in _FILLERS and len(words) > 1 and parser.peek(1) not in ("_", "[", *RELATIONS):
@@ -162,9 +196,9 @@ def _words(parser: Parser, out: Statement) -> bool:
         parser.take()
         return True
     parts = words.replace(",", " ").split()
-    if parts and all(p in _KINDS or p in _FILLERS for p in parts):
+    if parts and all(p in KINDS or p in _FILLERS for p in parts):
         parser.take()
-        out.kinds += [_KINDS[p] for p in parts if p in _KINDS]
+        out.kinds += [KINDS[p] for p in parts if p in KINDS]
         return True
     if parts and parts[0] in ("if", "when", "either", "or", "otherwise", "unless"):
         if out.relations and parts[0] in ("if", "when"):
@@ -191,7 +225,7 @@ def _wrapped_scope(parser: Parser, out: Statement) -> bool:
         k += 1
         if not depth:
             break
-    inside = parser.row[parser.at + 1:k - 1]
+    inside = parser.row[parser.at + 1 : k - 1]
     if k < len(parser.row) and parser.row[k].kind in ("in", *RELATIONS):
         return False
     if inside and inside[0].kind == "forall":
@@ -220,9 +254,15 @@ def _is_clause(parser: Parser, out: Statement) -> bool:
         if following == "set" or following == "[":
             return False
         if following in ("\\{", "{"):
-            inside = parser.row[at + 2:]
-            digits = [t for t in inside[:inside.index(next(t for t in inside if t.kind in ("\\}", "}")))] if t.kind != ","] if any(t.kind in ("\\}", "}") for t in inside) else []
-            return not all(t.kind in ("num", "...", "-") for t in digits) or bool(out.relations and len(letters[0]) == 1 and [t.text for t in digits] != ["0", "1"])
+            inside = parser.row[at + 2 :]
+            digits = (
+                [t for t in inside[: inside.index(next(t for t in inside if t.kind in ("\\}", "}")))] if t.kind != ","]
+                if any(t.kind in ("\\}", "}") for t in inside)
+                else []
+            )
+            return not all(t.kind in ("num", "...", "-") for t in digits) or bool(
+                out.relations and len(letters[0]) == 1 and [t.text for t in digits] != ["0", "1"]
+            )
         return bool(text)
     return kind == "=" and parser.is_range(at + 1) and (bool(out.relations or out.symbols) or len(letters[0]) == 1)
 
@@ -235,7 +275,12 @@ def _relation(parser: Parser, out: Statement) -> None:
         while parser.peek() in (",", "...") or (parser.peek() == "name" and parser.text() == "and"):
             dots |= parser.peek() == "..."
             parser.take()
-        if parser.done or parser.peek() in ("forall", ";;", "text") or (parser.peek() in ("name",) and parser.text().lower() in _KINDS) or _is_clause(parser, out):
+        if (
+            parser.done
+            or parser.peek() in ("forall", ";;", "text")
+            or (parser.peek() in ("name",) and parser.text().lower() in KINDS)
+            or _is_clause(parser, out)
+        ):
             parser.at = mark
             break
         lefts.append(parser.expr())
@@ -265,7 +310,7 @@ def _relation(parser: Parser, out: Statement) -> None:
             return
         if parser.peek() not in ("", *_SEPARATORS, "forall", "name", "text", "("):
             raise parser.fail("a formula is not understood")
-        if parser.peek() == "(" and not any(t.kind in RELATIONS for t in parser.row[parser.at:]):
+        if parser.peek() == "(" and not any(t.kind in RELATIONS for t in parser.row[parser.at :]):
             parser.at = len(parser.row)
         out.symbols += [e for e in lefts if isinstance(e, Symbol)]
         out.family |= dots
@@ -299,8 +344,8 @@ def _domain(parser: Parser, lefts: list[Expr]) -> Relation:
             if parser.skip("..."):
                 dots = True
                 continue
-            sign = -1 if parser.skip("-") else 1
-            found.append(sign * Fraction(parser.take("num").text))
+            factor = -1 if parser.skip("-") else 1
+            found.append(factor * Fraction(parser.take("num").text))
         parser.take()
         if parser.peek() in ("^", "_"):
             parser.take()

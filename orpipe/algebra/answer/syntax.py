@@ -2,101 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol
 from orpipe.algebra.answer.tokens import Token
 from orpipe.errors import Unsupported
 
-RELATIONS = ("<=", ">=", "=", "<", ">", "!=")
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    value: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A name with its subscripts (each a row of tokens); power: what stands above it."""
-
-    name: str
-    subs: tuple[tuple[Token, ...], ...] = ()
-    power: tuple[Token, ...] = ()
-    called: bool = False  # written name(i,j)
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    set: str
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """op: + - * / or neg (left alone)."""
-
-    op: str
-    left: Expr
-    right: Expr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One part of a scope.  kind: in, notin (letters in a set), range (one letter from low to high), all (letters alone),
-    compare (a chain of comparisons)."""
-
-    kind: str
-    letters: tuple[str, ...] = ()
-    set: SetExpr | None = None
-    low: Expr | None = None
-    high: Expr | None = None
-    parts: tuple[Expr, ...] = ()
-    ops: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SetExpr:
-    """kind: name, range (low..high), list (labels), minus (left without right), product (of parts), made (a comprehension)."""
-
-    kind: str
-    name: str = ""
-    low: Expr | None = None
-    high: Expr | None = None
-    parts: tuple[SetExpr, ...] = ()
-    labels: tuple[str, ...] = ()
-    letters: tuple[str, ...] = ()
-    scope: tuple[Clause, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    scope: tuple[Clause, ...]
-    body: Expr
-
-
-Expr = Number | Symbol | Size | Operation | Sum
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A chain a <= b <= c, or several left sides (x, y >= 0), or with `domain`: each left side in a kind of numbers."""
-
-    lefts: tuple[Expr, ...]
-    ops: tuple[str, ...] = ()
-    rights: tuple[Expr, ...] = ()
-    domain: str = ""  # binary, integer, nonnegative integer, positive integer, real, nonnegative
-    labels: tuple[Fraction, ...] = ()
-
-
-@dataclass(slots=True)
-class Statement:
-    relations: list[Relation] = field(default_factory=list)
-    scope: list[Clause] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-
-
-_KINDS = {"binary": "binary", "boolean": "binary", "integer": "integer", "integers": "integer", "int": "integer", "integral": "integer", "continuous": "real", "free": "real",
-          "unrestricted": "real", "real": "real", "nonnegative": "nonnegative", "non-negative": "nonnegative", "bin": "binary", "urs": "real"}
+KINDS = {
+    "binary": "binary",
+    "boolean": "binary",
+    "integer": "integer",
+    "integers": "integer",
+    "int": "integer",
+    "integral": "integer",
+    "continuous": "real",
+    "free": "real",
+    "unrestricted": "real",
+    "real": "real",
+    "nonnegative": "nonnegative",
+    "non-negative": "nonnegative",
+    "bin": "binary",
+    "urs": "real",
+}
 
 
 class Parser:
@@ -125,7 +52,7 @@ class Parser:
         return False
 
     def fail(self, why: str) -> Unsupported:
-        rest = " ".join(t.text for t in self.row[self.at:self.at + 6])
+        rest = " ".join(t.text for t in self.row[self.at : self.at + 6])
         return Unsupported(f"{why} {f'before {rest!r}' if rest else 'at the end'}")
 
     @property
@@ -135,7 +62,7 @@ class Parser:
     # -- expressions
     def expr(self) -> Expr:
         left = self.term()
-        while self.peek() in ("+", "-") :
+        while self.peek() in ("+", "-"):
             op = self.take().kind
             left = Operation(op, left, self.term())
         return left
@@ -161,7 +88,7 @@ class Parser:
     def starts_factor(self) -> bool:
         kind = self.peek()
         if kind == "name":
-            return self.text().lower() not in _KINDS and self.text() not in ("and", "where", "if", "or", "with", "then")
+            return self.text().lower() not in KINDS and self.text() not in ("and", "where", "if", "or", "with", "then")
         if kind == "num":
             return self.at > 0 and self.row[self.at - 1].kind in (")", "]", "}")
         return kind in ("(", "sum", "frac") or (kind == "[" and self.row[self.at - 1].kind in ("num", "}", ")"))
@@ -253,7 +180,7 @@ class Parser:
                 return False
             k += 1
             if not depth:
-                inside = self.row[self.at + 1:k - 1]
+                inside = self.row[self.at + 1 : k - 1]
                 return all(len(t.text) <= 2 or t.kind == "text" or t.text[:1].isupper() for t in inside) and bool(inside)
         return False
 
@@ -264,7 +191,7 @@ class Parser:
             while depth:
                 kind = self.take().kind
                 depth += (kind == "{") - (kind == "}")
-            return self.row[start:self.at - 1]
+            return self.row[start : self.at - 1]
         return [self.take()]
 
     def subscript(self) -> tuple[tuple[Token, ...], ...]:
@@ -277,7 +204,7 @@ class Parser:
         while depth:
             kind = self.take().kind
             depth += (kind == open_) - (kind == close)
-        return _split(self.row[start:self.at - 1])
+        return _split(self.row[start : self.at - 1])
 
     def big_sum(self) -> Sum:
         self.take("sum")
@@ -300,7 +227,7 @@ class Parser:
             while depth:
                 kind = self.take().kind
                 depth += (kind == open_) - (kind == close)
-            inside = self.row[start:self.at - 1]
+            inside = self.row[start : self.at - 1]
             if not any(t.kind in ("in", "=") for t in inside):
                 raise Unsupported("a sum without its index")
             scope = Parser(list(inside)).scope(None)
@@ -309,7 +236,7 @@ class Parser:
             start = self.at
             while self.text() != "of":
                 self.take()
-            scope = Parser(self.row[start:self.at]).scope(None)
+            scope = Parser(self.row[start : self.at]).scope(None)
             self.take()
         else:
             raise self.fail("a sum without its index")
@@ -324,7 +251,9 @@ class Parser:
         """«i in I, j in J : i != j», «i=1» with `high`, «i, j», «(i,j) in A», up to the end of the tokens."""
         out: list[Clause] = []
         while not self.done:
-            if self.skip(",", ";", ":", ";;", "forall", "|") or (self.peek() in ("name", "text") and self.text() in ("and", "where", "with", "such that", "such", "that", "s.t.", "for all")):
+            if self.skip(",", ";", ":", ";;", "forall", "|") or (
+                self.peek() in ("name", "text") and self.text() in ("and", "where", "with", "such that", "such", "that", "s.t.", "for all")
+            ):
                 if self.row[self.at - 1].kind in (",", ";", ":", ";;", "forall", "|"):
                     continue
                 self.take()
@@ -365,7 +294,7 @@ class Parser:
 
     def is_range(self, at: int) -> bool:
         """low, ..., high or low..high ahead, before any other relation."""
-        for token in self.row[at:at + 14]:
+        for token in self.row[at : at + 14]:
             if token.kind == "...":
                 return True
             if token.kind in RELATIONS or token.kind in ("in", ":", ";;", "forall"):
@@ -408,7 +337,11 @@ class Parser:
         while self.peek() in ("setminus", "*") or (self.peek() == "name" and self.text() == "x") or (self.peek() == "-" and self.peek(1) == "\\{"):
             op = self.take().kind
             right = self.set_atom()
-            left = SetExpr("minus", parts=(left, right)) if op in ("setminus", "-") else SetExpr("product", parts=(*(left.parts if left.kind == "product" else (left,)), right))
+            left = (
+                SetExpr("minus", parts=(left, right))
+                if op in ("setminus", "-")
+                else SetExpr("product", parts=(*(left.parts if left.kind == "product" else (left,)), right))
+            )
         return left
 
     def set_atom(self) -> SetExpr:
@@ -419,7 +352,7 @@ class Parser:
             while depth:
                 kind = self.take().kind
                 depth += (kind == opened) - (kind == close)
-            return _braces(self.row[start:self.at - 1])
+            return _braces(self.row[start : self.at - 1])
         if self.peek() in ("name", "text"):
             name = self.plain_name()
             if self.peek() in ("_", "^", "("):
@@ -460,7 +393,7 @@ def _braces(inside: list[Token]) -> SetExpr:
         letters = head.letters()
         if not letters:
             raise head.fail("the head of a set is not understood")
-        tail = Parser(inside[bar + 1:]).scope()
+        tail = Parser(inside[bar + 1 :]).scope()
         if head.peek() in ("in",):
             head.take()
             return SetExpr("made", letters=letters, scope=(Clause("in", letters, head.set_expr()), *tail))

@@ -11,25 +11,199 @@ from dataclasses import dataclass
 from orpipe.errors import Unsupported
 
 _COMMANDS = {
-    "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "ne": "!=", "neq": "!=", "lt": "<", "gt": ">",
-    "in": "in", "notin": "notin", "forall": "forall", "sum": "sum", "cdot": "*", "times": "*", "ast": "*", "setminus": "setminus",
-    "backslash": "setminus", "ldots": "...", "dots": "...", "cdots": "...", "dotsc": "...", "mid": ":", "colon": ":", "subseteq": "subset", "subset": "subset",
-    "quad": ";;", "qquad": ";;", "lvert": "|", "rvert": "|", "vert": "|", "infty": "inf", "frac": "frac", "tfrac": "frac", "dfrac": "frac",
-    "min": "min", "max": "max", "minimize": "min", "maximize": "max", "minimise": "min", "maximise": "max", "lbrace": "{", "rbrace": "}", "land": ",", "wedge": ",",
-    "div": "/", "ell": "@ell", "lfloor": "floor", "lceil": "ceil",
+    "le": "<=",
+    "leq": "<=",
+    "leqslant": "<=",
+    "ge": ">=",
+    "geq": ">=",
+    "geqslant": ">=",
+    "ne": "!=",
+    "neq": "!=",
+    "lt": "<",
+    "gt": ">",
+    "in": "in",
+    "notin": "notin",
+    "forall": "forall",
+    "sum": "sum",
+    "cdot": "*",
+    "times": "*",
+    "ast": "*",
+    "setminus": "setminus",
+    "backslash": "setminus",
+    "ldots": "...",
+    "dots": "...",
+    "cdots": "...",
+    "dotsc": "...",
+    "mid": ":",
+    "colon": ":",
+    "subseteq": "subset",
+    "subset": "subset",
+    "quad": ";;",
+    "qquad": ";;",
+    "lvert": "|",
+    "rvert": "|",
+    "vert": "|",
+    "infty": "inf",
+    "frac": "frac",
+    "tfrac": "frac",
+    "dfrac": "frac",
+    "min": "min",
+    "max": "max",
+    "minimize": "min",
+    "maximize": "max",
+    "minimise": "min",
+    "maximise": "max",
+    "lbrace": "{",
+    "rbrace": "}",
+    "land": ",",
+    "wedge": ",",
+    "div": "/",
+    "ell": "@ell",
+    "lfloor": "floor",
+    "lceil": "ceil",
 }
-_GREEK = ["alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "varphi", "chi", "psi", "omega", "kappa", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"]
-_FONTS = ("text", "mathrm", "mathit", "mathbf", "mathsf", "mathtt", "textbf", "textit", "textrm", "operatorname", "operatorname*", "mathcal", "mbox", "texttt", "boldsymbol", "bm",
-          "textsf", "emph", "underline")
-_DROPPED = ("displaystyle", "limits", "nolimits", "left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr", "biggl", "biggr", "bigg", "Bigg", "nonumber", "notag", "hfill",
-            "textstyle", "smallskip", "medskip", "noindent", "hline", "hspace*", "mathstrut", "ensuremath", "phantom")
-_UNICODE = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "≠": "!=", "∈": " in ", "∉": " notin ", "∀": " forall ", "∑": " sum", "Σ": " sum", "·": "*", "×": "*", "∗": "*", "−": "-", "–": "-",
-            "…": "...", "⋯": "...", "∖": " setminus ", "⊆": " subset ", "⊂": " subset ", "∞": " inf ", "ℝ": "@R", "ℤ": "@Z", "ℕ": "@N", "⋅": "*", "\N{NO-BREAK SPACE}": " ", "∣": "|", "₊": "_+",
-            **{c: f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}, "ᵢ": "_i", "ⱼ": "_j", "ₖ": "_k", "ₜ": "_t", "ₙ": "_n", "ₚ": "_p", "²": "^2", "³": "^3"}
-_PLAIN = re.compile(r"(?P<num>\d+(?:,\d{3})+(?!\d)(?=\s|$|[)*])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?!\w))?)|(?P<dots>\.\.\.?)|(?P<op><=|=<|>=|=>|!=|<>|==|\|\||[-+*/=<>()\[\]{},;:|^_'])"
-                    r"|(?P<name>[^\W\d_][^\W_]*)|(?P<cmd>\\(?:[a-zA-Z]+\*?|.))|(?P<set>@[RZN])|(?P<space>\s+)|(?P<drop>[&~$`.!])|(?P<other>.)")
-_WORDS = {"sum": "sum", "Sum": "sum", "SUM": "sum", "in": "in", "notin": "notin", "forall": "forall", "setminus": "setminus", "subset": "subset", "inf": "inf"}
-_FOR_ALL = re.compile(r"\b(?:for\s+all|for\s+each|for\s+every|for\s+any|forall|For\s+all|For\s+each|For\s+every)\b\s*:?|(?<![A-Za-z])for(?=\s+\(?[a-zA-Z](?:\s*,\s*[a-zA-Z])*\)?\s*(?:=|in\b|∈|\\in\b))")
+_GREEK = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "varepsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "pi",
+    "rho",
+    "sigma",
+    "tau",
+    "phi",
+    "varphi",
+    "chi",
+    "psi",
+    "omega",
+    "kappa",
+    "Gamma",
+    "Delta",
+    "Theta",
+    "Lambda",
+    "Xi",
+    "Pi",
+    "Sigma",
+    "Phi",
+    "Psi",
+    "Omega",
+]
+_FONTS = (
+    "text",
+    "mathrm",
+    "mathit",
+    "mathbf",
+    "mathsf",
+    "mathtt",
+    "textbf",
+    "textit",
+    "textrm",
+    "operatorname",
+    "operatorname*",
+    "mathcal",
+    "mbox",
+    "texttt",
+    "boldsymbol",
+    "bm",
+    "textsf",
+    "emph",
+    "underline",
+)
+_DROPPED = (
+    "displaystyle",
+    "limits",
+    "nolimits",
+    "left",
+    "right",
+    "big",
+    "Big",
+    "bigl",
+    "bigr",
+    "Bigl",
+    "Bigr",
+    "biggl",
+    "biggr",
+    "bigg",
+    "Bigg",
+    "nonumber",
+    "notag",
+    "hfill",
+    "textstyle",
+    "smallskip",
+    "medskip",
+    "noindent",
+    "hline",
+    "hspace*",
+    "mathstrut",
+    "ensuremath",
+    "phantom",
+)
+_UNICODE = {
+    "≤": "<=",
+    "⩽": "<=",
+    "≥": ">=",
+    "⩾": ">=",
+    "≠": "!=",
+    "∈": " in ",
+    "∉": " notin ",
+    "∀": " forall ",
+    "∑": " sum",
+    "Σ": " sum",
+    "·": "*",
+    "×": "*",
+    "∗": "*",
+    "−": "-",
+    "–": "-",
+    "…": "...",
+    "⋯": "...",
+    "∖": " setminus ",
+    "⊆": " subset ",
+    "⊂": " subset ",
+    "∞": " inf ",
+    "ℝ": "@R",
+    "ℤ": "@Z",
+    "ℕ": "@N",
+    "⋅": "*",
+    "\N{NO-BREAK SPACE}": " ",
+    "∣": "|",
+    "₊": "_+",
+    **{c: f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+    "ᵢ": "_i",
+    "ⱼ": "_j",
+    "ₖ": "_k",
+    "ₜ": "_t",
+    "ₙ": "_n",
+    "ₚ": "_p",
+    "²": "^2",
+    "³": "^3",
+}
+_PLAIN = re.compile(
+    r"(?P<num>\d+(?:,\d{3})+(?!\d)(?=\s|$|[)*])|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+(?!\w))?)|(?P<dots>\.\.\.?)|(?P<op><=|=<|>=|=>|!=|<>|==|\|\||[-+*/=<>()\[\]{},;:|^_'])"
+    r"|(?P<name>[^\W\d_][^\W_]*)|(?P<cmd>\\(?:[a-zA-Z]+\*?|.))|(?P<set>@[RZN])|(?P<space>\s+)|(?P<drop>[&~$`.!])|(?P<other>.)"
+)
+_WORDS = {
+    "sum": "sum",
+    "Sum": "sum",
+    "SUM": "sum",
+    "in": "in",
+    "notin": "notin",
+    "forall": "forall",
+    "setminus": "setminus",
+    "subset": "subset",
+    "inf": "inf",
+}
+_FOR_ALL = re.compile(
+    r"\b(?:for\s+all|for\s+each|for\s+every|for\s+any|forall|For\s+all|For\s+each|For\s+every)\b\s*:?|(?<![A-Za-z])for(?=\s+\(?[a-zA-Z](?:\s*,\s*[a-zA-Z])*\)?\s*(?:=|in\b|∈|\\in\b))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +227,7 @@ def group(text: str, start: int) -> int:
         k += 1
         if not depth:
             return k
-    raise Unsupported(f"braces do not close in '{text[start:start + 60]}'")
+    raise Unsupported(f"braces do not close in '{text[start : start + 60]}'")
 
 
 def tokens(text: str) -> list[Token]:
@@ -118,14 +292,16 @@ def _command(name: str, text: str, at: int, out: list[Token]) -> int:
         if found is None:
             return at
         end = group(text, found.end() - 1)
-        inside = text[found.end():end - 1]
+        inside = text[found.end() : end - 1]
         phrase = re.sub(r"\\[ ,;:]|~|\\_", lambda m: "_" if m[0] == r"\_" else " ", inside)
-        if (name in ("mathcal", "mathbf", "boldsymbol", "bm", "mathrm", "mathit", "operatorname", "operatorname*", "mathsf") and "\\" in phrase) or "$" in phrase:
+        if (
+            name in ("mathcal", "mathbf", "boldsymbol", "bm", "mathrm", "mathit", "operatorname", "operatorname*", "mathsf") and "\\" in phrase
+        ) or "$" in phrase:
             out.extend(tokens(phrase))
         else:
             before, forall, after = phrase.partition("\\forall")
             if before.strip() or not forall:
-                out.append(Token("text", " ".join(before.split()), text[at - len(name) - 2:at - len(name) - 1].strip() != ""))
+                out.append(Token("text", " ".join(before.split()), text[at - len(name) - 2 : at - len(name) - 1].strip() != ""))
             if forall:
                 out.append(Token("forall", "forall"))
                 out.extend(tokens(after))
@@ -135,7 +311,7 @@ def _command(name: str, text: str, at: int, out: list[Token]) -> int:
         if found is None:
             raise Unsupported("\\substack without braces")
         end = group(text, found.end() - 1)
-        out.extend(tokens(text[found.end():end - 1].replace("\\\\", ",")))
+        out.extend(tokens(text[found.end() : end - 1].replace("\\\\", ",")))
         return end
     elif name == "\\":
         out.append(Token(";;", "\\\\"))
