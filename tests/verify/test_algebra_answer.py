@@ -66,6 +66,8 @@ def test_no_domain_means_no_bound_and_is_said():
     (r"\foo x_a \le 3", r"\\foo"),
     (r"x_a \le 3 \text{ if } x_b = 1", "condition"),
     (r"x_a \in \{1, 4\}", "list of values"),
+    (r"x_i \le 3 \text{ for the first two}", "words"),
+    (r"x_i \le 3 \quad \text{(except for b)}", "words"),
 ])
 def test_what_is_not_understood_is_named_with_its_line(row, said):
     text = "$$\\min \\sum_{i \\in I} c_i x_i$$\nsubject to\n$$x_i \\ge 0 \\quad \\forall i \\in I$$\n$$" + row + "$$\n"

@@ -33,8 +33,14 @@ _POSITIVE = re.compile(r"\bnon-?\s?negative\b|(?:≥|>=|\\geq?)\s*0", re.I)
 _VALUE = re.compile(
     r"\b(?:large|big|constant|parameter|given|known|capacity|price|cost|weight|profit|coefficient|available|budget|demand|supply|limit|value)\b", re.I
 )
+_LIMITED = re.compile(
+    r"^\W*for\s+(?!all\b|each\b|every\b|any\b)|\b(?:except|unless|only\s+(?:if|for|when|in|on)|even|odd|other than|"
+    r"apart from|whenever|if and only)\b",
+    re.I,
+)
 _EVERY = re.compile(
-    r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$",
+    r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*"
+    r"(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$",
     re.I,
 )
 _PLAIN_LET = re.compile(
@@ -178,6 +184,8 @@ class _Reader:
 
     def _place(self, p: Piece, s: Statement) -> None:
         words = f"{p.before} {p.after} {' '.join(s.words)}"
+        if s.relations and any(_LIMITED.search(x) for x in (p.after.split(". ")[0], *s.words)):
+            raise Unsupported("words that may limit where this holds")
         if s.symbols and not s.relations and not s.sense:
             self._mention(p, s, words)
             return
