@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -85,3 +86,23 @@ class Relation:
     rights: tuple[Expr, ...] = ()
     domain: str = ""  # binary, integer, nonnegative integer, positive integer, real, nonnegative
     labels: tuple[Fraction, ...] = ()
+
+
+def walk(e: Expr | None) -> Iterator[Expr]:
+    """An expression and all inside it, the scopes of its sums included."""
+    if e is None:
+        return
+    yield e
+    if isinstance(e, Operation):
+        yield from walk(e.left)
+        yield from walk(e.right)
+    elif isinstance(e, Sum):
+        for c in e.scope:
+            for part in (*c.parts, c.low, c.high):
+                yield from walk(part)
+        yield from walk(e.body)
+
+
+def shown(s: Symbol) -> str:
+    subs = ",".join("".join(t.text for t in sub) for sub in s.subs)
+    return s.name + (f"_{{{subs}}}" if subs else "") + (f"^{{{''.join(t.text for t in s.power)}}}" if s.power else "")

@@ -11,33 +11,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol, shown, walk
 from orpipe.algebra.answer.tokens import Token
-from orpipe.algebra.answer.world import World
+from orpipe.algebra.answer.world import At, Column, World
 from orpipe.errors import Unsupported
 
 Linear = dict[Any, Fraction]  # column -> coefficient; None: the constant
 _MOST_STEPS = 3_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class At:
-    """An element of a set: its label, the set ("" for plain numbers) and its position from 0."""
-
-    label: str
-    set: str
-    pos: int
-
-
-@dataclass(slots=True)
-class Column:
-    """One variable.  outside: made by a subscript that leaves its set, so that a row must fix it."""
-
-    name: str
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    integer: bool = False
-    outside: bool = False
 
 
 Env = dict[str, At]
@@ -465,23 +445,3 @@ class Meaning:
 def _add(total: Linear, more: Linear, sign: int) -> None:
     for k, v in more.items():
         total[k] = total.get(k, Fraction(0)) + sign * v
-
-
-def walk(e: Expr | None) -> Iterator[Expr]:
-    """An expression and all inside it, the scopes of its sums included."""
-    if e is None:
-        return
-    yield e
-    if isinstance(e, Operation):
-        yield from walk(e.left)
-        yield from walk(e.right)
-    elif isinstance(e, Sum):
-        for c in e.scope:
-            for part in (*c.parts, c.low, c.high):
-                yield from walk(part)
-        yield from walk(e.body)
-
-
-def shown(s: Symbol) -> str:
-    subs = ",".join("".join(t.text for t in sub) for sub in s.subs)
-    return s.name + (f"_{{{subs}}}" if subs else "") + (f"^{{{''.join(t.text for t in s.power)}}}" if s.power else "")

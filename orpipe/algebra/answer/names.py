@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Sum, Symbol
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Sum, Symbol, walk
 from orpipe.algebra.answer.lines import CONS, PARAMS, SETS, Piece
-from orpipe.algebra.answer.meaning import Meaning, walk
+from orpipe.algebra.answer.meaning import Meaning
 from orpipe.algebra.answer.statements import Statement
 from orpipe.algebra.answer.world import World
 from orpipe.errors import DataError, Unsupported

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, Piece
-from orpipe.algebra.answer.meaning import Env, Linear, Meaning, shown, walk
+from orpipe.algebra.answer.meaning import Env, Linear, Meaning
 from orpipe.algebra.answer.names import Collected, Names, number
 from orpipe.algebra.answer.statements import Statement
 from orpipe.errors import ParseError, Unsupported

@@ -10,6 +10,26 @@ from typing import Any
 from orpipe.errors import DataError
 
 
+@dataclass(frozen=True, slots=True)
+class At:
+    """An element of a set: its label, the set ("" for plain numbers) and its position from 0."""
+
+    label: str
+    set: str
+    pos: int
+
+
+@dataclass(slots=True)
+class Column:
+    """One variable.  outside: made by a subscript that leaves its set, so that a row must fix it."""
+
+    name: str
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    integer: bool = False
+    outside: bool = False
+
+
 @dataclass
 class World:
     """The data by symbol, and what the text declares."""
