@@ -21,7 +21,7 @@ _SHOWN = 12
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The reference: .mps, .lp, .py, algebra (.txt, .alg, .md) or FOLDER:ID.", show_default=False)],
+    a: Annotated[str, typer.Argument(metavar="A", help="The reference: .mps, .lp, .py, algebra (.txt, .md, .tex) or FOLDER:ID.", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="The other model.", show_default=False)],
     data: Annotated[Path | None, typer.Option(help="Data for programs (a JSON file, or a folder put beside them) and for algebra.")] = None,
     budget: Annotated[float, typer.Option(min=0.1, help="Seconds; what is reached by then is the verdict.")] = 10.0,

@@ -25,6 +25,7 @@ def verify(
     memory: Annotated[int, typer.Option(min=256, help="MiB of address space that a program may use.")] = 2048,
     tolerance: Annotated[float, typer.Option(help="Relative tolerance of the optimum.")] = 1e-6,
     strict: Annotated[bool, typer.Option("--strict", help="Labels exactly as printed; programs must end well and call their own functions.")] = False,
+    algebra: Annotated[bool, typer.Option("--algebra", help="Judge answers without a program by their formulation, where a reference is.")] = False,
     require_isolation: Annotated[Literal["full", "best"], typer.Option(help="full: refuse to run with less than every layer.")] = "best",
     preset: Annotated[str, typer.Option(help="Public layout: nl4opt, mamo, industryor, optmath, optibench, bench4opt, orpipe.")] = "",
     labels: Annotated[Path | None, typer.Option(help="File or folder with the labels, joined by index, question or position.")] = None,
@@ -65,7 +66,7 @@ def verify(
     if not output.parent.is_dir():
         say(f"folder '{output.parent}' is made for the verdicts")
     with (
-        Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation, solve_timeout=solve_timeout,
+        Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, algebra=algebra, isolation=require_isolation, solve_timeout=solve_timeout,
               limits=Limits(memory=memory << 20)) as judge,
         _progress() as advance,
     ):

@@ -30,6 +30,7 @@ from orpipe.errors import EnvironmentError_, UsageError
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
+from orpipe.verify.formulation import judged_algebra
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 from orpipe.verify.solving import Solvers
@@ -104,13 +105,14 @@ class Judge:
 
     timeout: seconds (wall clock) a program may run; solve_timeout: seconds of our own solve, each solver.  tolerance,
     strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
-    what the machine has and names it in every row.  pool: an own sandbox.Pool, left open when the judge is closed.
+    what the machine has and names it in every row.  algebra: an answer without a program is judged by the formulation it
+    writes, where a reference model is there (orpipe.verify.formulation).  pool: an own sandbox.Pool, left open when the judge is closed.
     """
 
     def __init__(
         self, workers: int = 1, *, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
         isolation: Literal["best", "full"] = "best", solve_timeout: float | None = None, limits: Limits | None = None,
-        pool: Pool | None = None,
+        pool: Pool | None = None, algebra: bool = False,
     ) -> None:
         if workers < 1:
             raise UsageError(f"a judge needs at least one worker, not {workers}")
@@ -120,7 +122,7 @@ class Judge:
         if isolation not in ("best", "full"):
             raise UsageError(f"isolation is 'best' or 'full', not '{isolation}'")
         self.workers, self.isolation, self.policy = workers, isolation, Policy(tolerance, strict)
-        self.limits = replace(limits or Limits(), seconds=timeout)
+        self.limits, self.algebra = replace(limits or Limits(), seconds=timeout), algebra
         self.solve_timeout = timeout if solve_timeout is None else solve_timeout
         if isolation == "full":
             require_full()
@@ -283,6 +285,8 @@ class _Case:
             self.truth = machine.reference(answer.reference)
         found = self.found = extract(answer.text, answer.data, call=not judge.policy.strict)
         if not found.code:
+            if judge.algebra and (judged := judged_algebra(answer.text, answer.reference, answer.data)) is not None:
+                return self.row(judged)
             return self.row(Judgement(Verdict.ERROR, found.why, Failure.NO_CODE))
         if found.syntax:
             return self.row(Judgement(Verdict.ERROR, f"the program is not Python: {found.syntax}", Failure.SYNTAX))

@@ -13,7 +13,7 @@ from orpipe.errors import DataError, NotFound, ParseError, Unsupported, UsageErr
 from orpipe.problem import Problem
 from orpipe.verify.taxonomy import read_ending
 
-ALGEBRA = (".txt", ".alg", ".algebra", ".md")
+ALGEBRA = (".txt", ".alg", ".algebra", ".md", ".tex")
 _DATA_BYTES = 8 << 20
 
 
@@ -27,7 +27,7 @@ class Read:
 
 
 def read(text: str, data: Path | None = None, seconds: float = 20.0) -> Read:
-    """`text` names a .mps, .lp or .py file, a plain-text algebra (.txt, .alg, .md) or an instance as FOLDER:ID; `.gz` may
+    """`text` names a .mps, .lp or .py file, algebra (.txt, .alg, .md, .tex) or an instance as FOLDER:ID; `.gz` may
     follow.  data: a JSON file or a folder, put beside a program; algebra is grounded with it.  Raises UsageError,
     ParseError or DataError with the next step."""
     folder, colon, identity = text.rpartition(":")
@@ -62,16 +62,22 @@ def read(text: str, data: Path | None = None, seconds: float = 20.0) -> Read:
 
 
 def algebra(text: str, data: Path | None) -> Problem:
-    from orpipe.algebra.parse import parse_model
-    from orpipe.ground import ground
+    """What an answer's algebra states (orpipe.algebra.answer); `data`: a JSON file of sets and parameters by symbol, needed
+    where the numbers do not stand in the text."""
+    from orpipe.algebra.answer import algebra_answer
 
     if data is None or not data.is_file():
-        raise UsageError("algebra needs its numbers: give --data FILE.json with the sets and parameters by symbol")
+        try:
+            return algebra_answer(text)
+        except Unsupported as error:
+            raise Unsupported(f"{error}; are its numbers in a file? give --data FILE.json with the sets and parameters by symbol") from None
     try:
         values = json.loads(data.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"'{data}' is no JSON ({error})") from None
-    return ground(parse_model(text), values)
+    if not isinstance(values, dict):
+        raise DataError(f"'{data}' must hold an object of sets and parameters by symbol")
+    return algebra_answer(text, values)
 
 
 def attached(data: Path | None) -> dict[str, str]:

@@ -1,0 +1,447 @@
+"""Parsed statements + data -> Problem, by plain enumeration in exact arithmetic.
+
+What a name means is looked up, never guessed: an index without a set, a symbol without a value, a subscript outside its
+data raise Unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol, shown, walk
+from orpipe.algebra.answer.tokens import Token
+from orpipe.algebra.answer.world import At, Column, World
+from orpipe.errors import Unsupported
+
+Linear = dict[Any, Fraction]  # column -> coefficient; None: the constant
+_MOST_STEPS = 3_000_000
+
+
+Env = dict[str, At]
+
+
+@dataclass
+class Meaning:
+    """Evaluates expressions.  letters: index -> sets seen for it; variables: name -> number of subscripts (None: not known)."""
+
+    world: World
+    letters: dict[str, set[str]] = field(default_factory=dict)
+    variables: dict[str, int | None] = field(default_factory=dict)
+    places: dict[str, list[set[str]]] = field(default_factory=dict)  # variable -> sets seen in each place
+    sizes: dict[str, Fraction] = field(default_factory=dict)  # n, m
+    ranged: dict[str, str] = field(default_factory=dict)  # n -> the set it counts
+    columns: dict[tuple[str, tuple[str, ...]], Column] = field(default_factory=dict)
+    steps: int = 0
+
+    # -- sets and scopes
+    def expand(self, scope: Sequence[Clause], env: Env, outer: Env | None = None) -> Iterator[Env]:
+        """Every way to bind the letters of a scope."""
+        binding = [c for c in scope if c.kind in ("in", "range", "all")]
+        late = [c for c in scope if c.kind in ("compare", "notin")]
+        mine = {letter for c in binding for letter in c.letters}
+        loose = [
+            k
+            for c in late
+            for part in (*c.parts, *(Symbol(x) for x in c.letters if c.kind == "notin"))
+            for k in (
+                [part.name]
+                if isinstance(part, Symbol) and not part.subs and part.name not in mine and part.name not in env and self.is_letter(part.name)
+                else []
+            )
+        ]
+        binding += [Clause("all", (k,)) for k in dict.fromkeys(loose)]
+        yield from self._bind(binding, late, env, frozenset(env))
+
+    def is_letter(self, name: str) -> bool:
+        return len(name.rstrip("'")) == 1 and not self.known_constant(name) and name not in self.variables
+
+    def known_constant(self, name: str) -> bool:
+        return bool(self.world.known(name)) or name in self.sizes
+
+    def _bind(self, binding: list[Clause], late: list[Clause], env: Env, outer: frozenset[str]) -> Iterator[Env]:
+        if not binding:
+            if all(self.holds(c, env) for c in late):
+                self.step()
+                yield env
+            return
+        first, rest = binding[0], binding[1:]
+        for wide in self._clause(first, env, outer, rest):
+            yield from self._bind(rest, late, wide, outer)
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise Unsupported("the model is too large to be written out here")
+
+    def _clause(self, c: Clause, env: Env, outer: frozenset[str], rest: list[Clause]) -> Iterator[Env]:
+        if c.kind == "in" and c.set is not None:
+            rows = self.members(c.set, env, c.letters[0])
+            width = len(rows[0]) if rows else len(c.letters)
+            if width == 1 and len(c.letters) > 1:  # i, j in I
+                if any(k in env for k in c.letters):
+                    raise Unsupported(f"the index '{c.letters[0]}' is bound twice")
+                yield from self._each(c.letters, rows, env)
+                return
+            if width != len(c.letters):
+                raise Unsupported(f"{len(c.letters)} indices run over tuples of {width}")
+            if width == 1 and c.letters[0] in env and c.letters[0] in outer and c.set.kind == "name" and c.set.name == env[c.letters[0]].set:
+                raise Unsupported(f"the index '{c.letters[0]}' is bound twice")
+            for row in rows:
+                if all(k not in env or env[k].label == at.label for k, at in zip(c.letters, row, strict=True)):
+                    yield {**dict(zip(c.letters, row, strict=True)), **env} if width > 1 else {**env, c.letters[0]: row[0]}
+            return
+        if c.kind == "range":
+            if c.letters[0] in env:
+                raise Unsupported(f"the index '{c.letters[0]}' is bound twice")
+            assert c.low is not None and c.high is not None
+            for at in self.range(c.letters[0], c.low, c.high, env):
+                yield {**env, c.letters[0]: at}
+            return
+        for letter in c.letters:
+            if letter in env and letter not in outer:
+                continue
+            if letter in env:
+                raise Unsupported(f"the index '{letter}' is bound twice")
+        free = [k for k in c.letters if k not in env and not any(k in other.letters and other.kind == "in" for other in rest)]
+        yield from self._free(free, env)
+
+    def _free(self, letters: list[str], env: Env) -> Iterator[Env]:
+        if not letters:
+            yield env
+            return
+        for at in self.default(letters[0]):
+            yield from self._free(letters[1:], {**env, letters[0]: at})
+
+    def _each(self, letters: Sequence[str], rows: list[tuple[At, ...]], env: Env) -> Iterator[Env]:
+        if not letters:
+            yield env
+            return
+        for row in rows:
+            yield from self._each(letters[1:], rows, {**env, letters[0]: row[0]})
+
+    def default(self, letter: str) -> list[At]:
+        """The elements that a letter runs over everywhere in the text."""
+        found = self.letters.get(letter) or self.letters.get(letter.rstrip("'")) or set()
+        if len(found) != 1:
+            why = f"is used with {' and '.join(sorted(found))}" if found else "has no set"
+            raise Unsupported(f"the index '{letter}' {why}; nothing says what it runs over here")
+        name = next(iter(found))
+        return self.elements(name)
+
+    def elements(self, name: str) -> list[At]:
+        if name.startswith("#"):
+            low, high = map(int, name[1:].split(".."))
+            return [At(str(k), "", k - 1) for k in range(low, high + 1)]
+        if name in self.world.tuples and all(len(t) == 1 for t in self.world.tuples[name]):
+            return [row[0] for row in self.members(SetExpr("name", name), {}, "")]
+        return [At(label, name, k) for k, label in enumerate(self.world.sets[name])]
+
+    def set_name(self, name: str) -> str:
+        found = self.world.known(name)
+        if found not in self.world.sets and found not in self.world.tuples:
+            raise Unsupported(f"the set '{name}' is neither in the data nor given in the text")
+        return found
+
+    def members(self, s: SetExpr, env: Env, letter: str) -> list[tuple[At, ...]]:
+        world = self.world
+        if s.kind == "name":
+            name = self.set_name(s.name)
+            if name in world.sets:
+                return [(At(label, name, k),) for k, label in enumerate(world.sets[name])]
+            bases = world.bases.get(name, ())
+            return [tuple(self.locate(x, b) for x, b in zip(row, bases, strict=True)) for row in world.tuples[name]]
+        if s.kind == "range":
+            assert s.low is not None and s.high is not None
+            return [(at,) for at in self.range(letter, s.low, s.high, env)]
+        if s.kind == "list":
+            seen = [n for n in self.letters.get(letter, set()) if n in world.sets]
+            holds = [n for n in (seen or list(world.sets)) if set(s.labels) <= set(world.sets[n])]
+            if len(holds) == 1 or (holds and seen):
+                return [(self.locate(x, holds[0]),) for x in s.labels]
+            if all(x.isdigit() for x in s.labels):
+                return [(at,) for x in s.labels for at in self.range(letter, Number(Fraction(x)), Number(Fraction(x)), env)]
+            return [(At(x, "", k),) for k, x in enumerate(s.labels)]
+        if s.kind == "minus":
+            left, right = self.members(s.parts[0], env, letter), self.members(s.parts[1], env, letter)
+            gone = {tuple(at.label for at in row) for row in right}
+            return [row for row in left if tuple(at.label for at in row) not in gone]
+        if s.kind == "product":
+            rows: list[tuple[At, ...]] = [()]
+            for part in s.parts:
+                rows = [(*row, *more) for row in rows for more in self.members(part, env, letter)]
+            return rows
+        bound = {k: v for k, v in env.items() if k not in s.letters}
+        return [tuple(e[k] for k in s.letters) for e in self.expand(s.scope, bound)]
+
+    def locate(self, label: str, base: str) -> At:
+        labels = self.world.sets.get(base)
+        return At(label, base, labels.index(label)) if labels is not None and label in labels else At(label, "", -1)
+
+    def range(self, letter: str, low: Expr, high: Expr, env: Env) -> list[At]:
+        first, last = self.whole(low, env), self.whole(high, env)
+        name = self.over(letter, high)
+        if not name:
+            return [At(str(k), "", k - 1) for k in range(first, last + 1)]
+        labels = self.world.sets[name]
+        if all(x.lstrip("-").isdigit() for x in labels):
+            index = {int(x): k for k, x in enumerate(labels)}
+            return [At(str(k), name, index.get(k, k - int(labels[0]))) for k in range(first, last + 1)]
+        if last > len(labels) or first < 0:
+            raise Unsupported(f"{letter} = {first}..{last} leaves the {len(labels)} elements of {name}")
+        if first == 0:
+            raise Unsupported(f"{letter} begins at 0 over {name}: what stands at 0 is not known")
+        return [At(labels[k - 1], name, k - 1) for k in range(first, last + 1)]
+
+    def over(self, letter: str, high: Expr) -> str:
+        """The set that a range of numbers stands for, "" if it stands for itself."""
+        if isinstance(high, Operation):
+            high = high.left if isinstance(high.right, Number) else high
+        if isinstance(high, Size):
+            return self.set_name(high.set)
+        if isinstance(high, Symbol) and not high.subs:
+            known = self.world.known(high.name)
+            if known in self.world.sets:
+                return known
+            if high.name in self.ranged:
+                return self.ranged[high.name]
+        found = [n for n in self.letters.get(letter, set()) if n in self.world.sets]
+        return found[0] if len(found) == 1 else ""
+
+    def whole(self, e: Expr, env: Env) -> int:
+        value = self.constant(e, env, index=True)
+        if value.denominator != 1:
+            raise Unsupported("an index that is no whole number")
+        return int(value)
+
+    def ordinal(self, at: At) -> Fraction:
+        """The number that stands for an element: its label where the labels are numbers, else its position from 1."""
+        labels = self.world.sets.get(at.set)
+        if at.label.lstrip("-").isdigit() and (labels is None or all(x.lstrip("-").isdigit() for x in labels)):
+            return Fraction(at.label)
+        if at.pos < 0 or labels is None:
+            raise Unsupported(f"the order of '{at.label}' is not known")
+        return Fraction(at.pos + 1)
+
+    def holds(self, c: Clause, env: Env) -> bool:
+        if c.kind == "notin" and c.set is not None:
+            rows = self.members(c.set, {k: v for k, v in env.items() if k not in c.letters}, c.letters[0])
+            return tuple(env[k].label for k in c.letters) not in {tuple(at.label for at in row) for row in rows}
+        return all(self.compare(a, op, b, env) for a, op, b in zip(c.parts, c.ops, c.parts[1:], strict=False))
+
+    def compare(self, a: Expr, op: str, b: Expr, env: Env) -> bool:
+        left, right = self.bare(a, env), self.bare(b, env)
+        if left is not None and right is not None:
+            if op in ("=", "!="):
+                return (left.label == right.label) == (op == "=")
+            if left.set != right.set:
+                raise Unsupported("two indices of different sets are put in order")
+        elif op in ("=", "!=") and (left is None) != (right is None):
+            at, other = (left, b) if left is not None else (right, a)
+            fresh = isinstance(other, Symbol) and not other.subs and not self.world.known(other.name) and other.name not in ("first", "last")
+            if at is not None and fresh and isinstance(other, Symbol) and other.name.replace("_", " ") in self.world.sets.get(at.set, ()):
+                return (at.label == other.name.replace("_", " ")) == (op == "=")
+        anchor = next((at for at in (left, right) if at is not None), None)
+        if anchor is None:
+            anchor = next((env[s.name] for e in (a, b) for s in walk(e) if isinstance(s, Symbol) and s.name in env and not s.subs), None)
+        x, y = self.constant(a, env, True, anchor), self.constant(b, env, True, anchor)
+        return {"<=": x <= y, ">=": x >= y, "<": x < y, ">": x > y, "=": x == y, "!=": x != y}[op]
+
+    @staticmethod
+    def bare(e: Expr, env: Env) -> At | None:
+        return env.get(e.name) if isinstance(e, Symbol) and not e.subs else None
+
+    # -- expressions
+    def constant(self, e: Expr, env: Env, index: bool = False, anchor: At | None = None) -> Fraction:
+        found = self.linear(e, env, index, anchor)
+        if any(k is not None for k in found):
+            raise Unsupported("a variable stands where a number is due")
+        return found.get(None, Fraction(0))
+
+    def linear(self, e: Expr, env: Env, index: bool = False, anchor: At | None = None) -> Linear:
+        self.step()
+        if isinstance(e, Number):
+            return {None: e.value}
+        if isinstance(e, Size):
+            name = self.set_name(e.set)
+            return {None: Fraction(len(self.world.sets.get(name) or self.world.tuples[name]))}
+        if isinstance(e, Symbol):
+            return self.symbol(e, env, index, anchor)
+        if isinstance(e, Sum):
+            total: Linear = {}
+            own = {k for c in e.scope for k in c.letters} | {
+                p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs and self.is_letter(p.name)
+            }
+            if own and own <= set(env):
+                raise Unsupported(f"the index '{min(own)}' of a sum is bound outside it")
+            for wide in self.expand(e.scope, env):
+                _add(total, self.linear(e.body, wide), 1)
+            return total
+        left = self.linear(e.left, env, index, anchor)
+        if e.op == "neg":
+            return {k: -v for k, v in left.items()}
+        assert e.right is not None
+        right = self.linear(e.right, env, index, anchor)
+        if e.op in ("+", "-"):
+            out = dict(left)
+            _add(out, right, 1 if e.op == "+" else -1)
+            return out
+        if e.op == "/":
+            if any(k is not None for k in right):
+                raise Unsupported("a division by a variable is not linear")
+            value = right.get(None, Fraction(0))
+            if not value:
+                raise Unsupported("a division by zero")
+            return {k: v / value for k, v in left.items()}
+        if any(k is not None and v for k, v in left.items()):
+            left, right = right, left
+        if any(k is not None and v for k, v in left.items()):
+            raise Unsupported("a product of two variables is not linear")
+        factor = left.get(None, Fraction(0))
+        return {k: v * factor for k, v in right.items()}
+
+    def symbol(self, s: Symbol, env: Env, index: bool, anchor: At | None) -> Linear:
+        if index and anchor is not None and s.name in ("first", "last") and not s.subs:
+            labels = self.world.sets.get(anchor.set)
+            if labels is None:
+                raise Unsupported(f"'{s.name}' of what set?")
+            k = 0 if s.name == "first" else len(labels) - 1
+            return {None: self.ordinal(At(labels[k], anchor.set, k))}
+        if not s.subs and not s.power and s.name in env:
+            at = env[s.name]
+            labels = self.world.sets.get(at.set)
+            if not index and not (labels is None or labels == [str(k + 1) for k in range(len(labels))]):
+                raise Unsupported(f"the index '{s.name}' stands where a number is due")
+            return {None: self.ordinal(at)}
+        name, subs = self.resolve(s)
+        if name in self.world.params and name not in self.variables:
+            table = self.world.params[name]
+            width = len(self.world.dims[name])
+            if not width:
+                if subs:
+                    raise Unsupported(f"'{name}' takes no subscript")
+                return {None: table[()]}
+            key = tuple(at.label for at in self.subscripts(name, subs, width, self.world.dims[name], env))
+            if key not in table:
+                raise Unsupported(f"the data hold no {name}[{','.join(key)}]")
+            return {None: table[key]}
+        if name in self.variables:
+            count = self.variables[name]
+            fits = [tuple(x) for x in self.places.get(name, [])]
+            ats = self.subscripts(name, subs, count, fits, env)
+            return {self.column(name, ats, env): Fraction(1)}
+        if not subs and name in self.sizes:
+            return {None: self.sizes[name]}
+        if not subs and index and self.world.known(name) in self.world.sets:
+            return {None: Fraction(len(self.world.sets[self.world.known(name)]))}
+        raise Unsupported(f"'{shown(s)}' is neither in the data nor declared as a variable")
+
+    def resolve(self, s: Symbol) -> tuple[str, tuple[tuple[Token, ...], ...]]:
+        """The name as it is known, with decorations (C_max, d^{max}, x') folded into it, and the subscripts that are left."""
+        power = "".join(t.text for t in s.power)
+        if power and power not in ("*",):
+            if power.isdigit():
+                raise Unsupported(f"the power {shown(s)} is not linear or not understood")
+            if any(t.text in (":", "=", "<=") for t in s.power):
+                raise Unsupported(f"'{shown(s)}' is not understood")
+        base = s.name + (f"_{power}" if power and power != "*" else "")
+        joined = "_".join("".join(t.text for t in sub) for sub in s.subs)
+        for whole in (f"{base}_{joined}", f"{base}{joined}") if joined else ():
+            found = self.world.known(whole)
+            if whole in self.variables and not self.variables[whole]:
+                return whole, ()
+            if found in self.world.params and not self.world.dims[found]:
+                return found, ()
+        if base in self.variables:
+            return base, s.subs
+        found = self.world.known(base) or (self.world.known(s.name) if not power else "")
+        return found or base, s.subs
+
+    def subscripts(
+        self, name: str, subs: tuple[tuple[Token, ...], ...], width: int | None, fits: Sequence[Sequence[str]], env: Env
+    ) -> tuple[At, ...]:
+        if len(subs) == 1 and width != 1 and not (len(subs[0]) == 1 and subs[0][0].text in env):
+            subs = self.split(subs[0], width, env) or subs
+        if width is not None and len(subs) != width:
+            raise Unsupported(f"'{name}' takes {width} subscripts, found {len(subs)}")
+        if name not in self.variables and not subs:
+            raise Unsupported(f"'{name}' lacks its subscripts")
+        return tuple(self.subscript(sub, fits[k] if k < len(fits) else (), env, name) for k, sub in enumerate(subs))
+
+    @staticmethod
+    def split(sub: tuple[Token, ...], width: int | None, env: Env) -> tuple[tuple[Token, ...], ...]:
+        """ij -> i, j where that many subscripts are due (or both are bound); () if it is one."""
+        if any(t.kind not in ("name", "num") for t in sub):
+            return ()
+        letters = "".join(t.text for t in sub)
+        parts = list(letters)
+        bound = all(p in env or p.isdigit() for p in parts) and any(p in env for p in parts)
+        if len(parts) == 1 or not (width == len(parts) or (width is None and bound)):
+            return ()
+        return tuple((Token("num" if p.isdigit() else "name", p),) for p in parts)
+
+    def subscript(self, sub: tuple[Token, ...], fits: Sequence[str], env: Env, name: str) -> At:
+        text = " ".join(t.text for t in sub)
+        head = sub[0].text + ("'" if len(sub) > 1 and sub[1].kind == "'" else "")
+        rest = sub[2:] if head.endswith("'") else sub[1:]
+        if head in env and sub[0].kind == "name":
+            at = env[head]
+            if not rest:
+                return at
+            if len(rest) == 2 and rest[0].kind in ("+", "-") and rest[1].kind == "num":
+                return self.shifted(at, int(rest[1].text) * (1 if rest[0].kind == "+" else -1))
+            raise Unsupported(f"the subscript '{text}' of '{name}' is not understood")
+        for s in fits:
+            labels = self.world.sets.get(s, ())
+            for label in (text, text.replace("_", " "), "".join(t.text for t in sub)):
+                if label in labels:
+                    return At(label, s, labels.index(label))
+        if len(sub) == 1 and sub[0].kind == "num":
+            number = int(sub[0].text) if sub[0].text.isdigit() else -1
+            named = [s for s in fits if s in self.world.sets]
+            if len(named) == 1 or (named and name in self.world.params):
+                labels = self.world.sets[named[0]]
+                if all(x.isdigit() for x in labels):
+                    return At(sub[0].text, named[0], number - int(labels[0]))
+                if 1 <= number <= len(labels):
+                    return At(labels[number - 1], named[0], number - 1)
+                raise Unsupported(f"the subscript {text} of '{name}' leaves {named[0]}")
+            return At(sub[0].text, "", number - 1)
+        if all(t.kind == "name" and t.text.rstrip("'") in self.letters for t in sub) or (len(text) == 1 and text in "ijkltpq"):
+            raise Unsupported(f"the index '{text}' of '{name}' is not bound here")
+        symbol = text if len(sub) == 1 else ""
+        if symbol in self.sizes or self.world.known(symbol) in self.world.sets:  # s_{T}: the last
+            where = self.world.known(symbol) or self.ranged.get(symbol, "")
+            if where in self.world.sets:
+                labels = self.world.sets[where]
+                return At(labels[-1], where, len(labels) - 1)
+            return At(str(self.sizes[symbol]), "", int(self.sizes[symbol]) - 1)
+        if any(t.kind not in ("name", "text", "num") for t in sub) or (fits and any(s in self.world.sets for s in fits)):
+            raise Unsupported(f"the subscript '{text}' of '{name}' is not understood")
+        return At(text, "", -1)
+
+    def shifted(self, at: At, by: int) -> At:
+        labels = self.world.sets.get(at.set)
+        if labels is None:
+            return At(str(int(self.ordinal(at)) + by), "", at.pos + by)
+        moved = at.pos + by
+        if at.set in self.world.cyclic:
+            return At(labels[moved % len(labels)], at.set, moved % len(labels))
+        if 0 <= moved < len(labels):
+            return At(labels[moved], at.set, moved)
+        numbers = all(x.lstrip("-").isdigit() for x in labels)
+        return At(str(int(at.label) + by) if numbers else f"#{moved + 1}", at.set, moved)
+
+    def column(self, name: str, ats: tuple[At, ...], env: Env) -> tuple[str, tuple[str, ...]]:
+        key = (name, tuple(at.label for at in ats))
+        if key not in self.columns:
+            outside = any(at.set in self.world.sets and at.label not in self.world.sets[at.set] for at in ats)
+            self.columns[key] = Column(name + (f"[{','.join(key[1])}]" if key[1] else ""), outside=outside)
+        return key
+
+
+def _add(total: Linear, more: Linear, sign: int) -> None:
+    for k, v in more.items():
+        total[k] = total.get(k, Fraction(0)) + sign * v

@@ -1,0 +1,315 @@
+"""From a whole answer to its Problem: pieces -> statements -> declarations, domains and rows, grounded with the data.
+
+A formula that states a relation is read, or the answer is refused with its line: nothing that might be a constraint is
+left out.  A relation inside a sentence must repeat what the model states, else it is refused too.  Where no domain is
+given, a variable has no bound and is continuous; where «for all» is missing, a free index runs over its whole set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, SETS, VARS, Piece, _mathlike, _related, pieces
+from orpipe.algebra.answer.names import Collected
+from orpipe.algebra.answer.rows import build
+from orpipe.algebra.answer.statements import Statement, read
+from orpipe.algebra.answer.tokens import Token, tokens
+from orpipe.errors import DataError, ModelError, ParseError, Unsupported
+from orpipe.problem import Problem
+
+_DECLARED = re.compile(r"\b(?:let|define|denote|introduce|variables?|decision|decide|choose)\b", re.I)
+_MEANS = re.compile(r"^\W*(?:be\b|denotes?\b|=|:|is\b|are\b|represents?\b|indicates?\b|—|-|–|the\b|for\b)", re.I)
+_BINARY = re.compile(
+    r"\bbinary\b|\b1\s*,?\s+if\b|\bequals?\s+\$?(?:1|one)\b|\b0[-/]1\b|\b1 when\b"
+    r"|\bindicator\b|\bis one if\b|\\?\{\s*0\s*,\s*1\s*\\?\}|takes (?:the )?value 1",
+    re.I,
+)
+_INTEGER = re.compile(r"(?<!non-)(?<!non )\bintegers?\b|\bwhole number|\bintegral\b", re.I)
+_UNSURE = re.compile(r"(?:need not|not necessarily|not|may|or) (?:be )?(?:an? )?(?:integer|binary|whole|integral)|relax", re.I)
+_POSITIVE = re.compile(r"\bnon-?\s?negative\b|(?:≥|>=|\\geq?)\s*0", re.I)
+_VALUE = re.compile(
+    r"\b(?:large|big|constant|parameter|given|known|capacity|price|cost|weight|profit|coefficient|available|budget|demand|supply|limit|value)\b", re.I
+)
+_LIMITED = re.compile(
+    r"^\W*for\s+(?!all\b|each\b|every\b|any\b)|\b(?:except|unless|only\s+(?:if|for|when|in|on)|even|odd|other than|"
+    r"apart from|whenever|if and only)\b",
+    re.I,
+)
+_EVERY = re.compile(
+    r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*"
+    r"(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$",
+    re.I,
+)
+_PLAIN_LET = re.compile(
+    r"^(?:let\s+|where\s+|-\s*)?(?P<n>[A-Za-z]\w{0,12}(?:\[[\w,\s]+\]|_\{[^}]*\})?)\s*"
+    r"(?:=|:|be\b|denotes?\b|is\b|represents?\b)\s*(?:the\s+)?(?P<w>[A-Za-z0-9][^=<>≤≥]*)$",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """problem; grammar: read as the exact plain-text grammar; notes: conventions that were applied."""
+
+    problem: Problem
+    grammar: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def algebra_answer(text: str, data: Mapping[str, Any] | None = None, model: Any = None) -> Problem:
+    """The Problem that an answer's algebra states for these data.
+
+    data: sets, tuple sets and parameters by symbol (orpipe.data); None where all numbers stand in the text.  model: the
+    symbolic model the data are for; it adds code names for symbols, and which sets are cyclic, never any constraint.
+    Raises ParseError (no formulation, or one that contradicts itself) or Unsupported, with the line and what stands there.
+    """
+    return read_answer(text, data, model).problem
+
+
+def holds_formulation(text: str) -> bool:
+    """Does a text hold an objective and a relation, as far as can be told without reading them?"""
+    found = pieces(text)
+    return any(p.goal or p.section == GOAL or re.search(r"\\(?:min|max)\b", p.formula) for p in found) and any(
+        p.formula and _related(p.formula) for p in found
+    )
+
+
+def read_answer(text: str, data: Mapping[str, Any] | None = None, model: Any = None) -> Reading:
+    """As algebra_answer, with the conventions that were applied."""
+    exact = _grammar(text, data)
+    return exact if exact is not None else _Reader(text, data, model).reading()
+
+
+def _grammar(text: str, data: Mapping[str, Any] | None) -> Reading | None:
+    """A text, or its one fenced block, in the exact grammar of orpipe.algebra.text; None if it is something else."""
+    from orpipe.algebra.parse import parse_model
+    from orpipe.ground import ground
+
+    blocks = re.findall(r"^[ \t]*```[ \t]*(?:text)?[ \t]*\n(.*?)^[ \t]*```", text, re.S | re.M)
+    for block in [text, *blocks]:
+        if re.search(r"^\s*variables\s*:?\s*$", block, re.M) is None:
+            continue
+        try:
+            found = parse_model(block)
+        except ParseError:
+            continue
+        rest = text.replace(block, "\n", 1)
+        for piece in pieces(rest):
+            known = "".join(block.split())
+            new = [said for said in re.split(r"\s,\s", piece.formula) if _related(said) and "".join(said.split()) not in known]
+            if new and (piece.firm or piece.mode != "plain"):
+                raise Unsupported(f"beside the model stands '{new[0][:80]}', which may be a constraint of it")
+        names = {s.symbol for s in found.sets if s.where is None} | {p.symbol for p in found.params}
+        if not names <= set(data or {}):
+            raise Unsupported(f"the data lack {', '.join(sorted(names - set(data or {})))}")
+        try:
+            return Reading(ground(found, {k: v for k, v in (data or {}).items() if k in names}), True)
+        except (DataError, ModelError) as error:
+            raise Unsupported(f"the model does not fit the data: {error}") from None
+    return None
+
+
+@dataclass
+class _Reader:
+    text: str
+    data: Mapping[str, Any] | None
+    model: Any
+    found: Collected = field(default_factory=Collected)
+
+    def reading(self) -> Reading:
+        self.found.start(self.data, self.model)
+        for piece in pieces(self.text):
+            try:
+                self.piece(piece)
+            except Unsupported as error:
+                raise _placed(error, piece) from None
+        problem, notes = build(self.found)
+        return Reading(problem, False, tuple(notes))
+
+    def piece(self, p: Piece) -> None:
+        cyclic = re.search(r"\bcyclic\b|from the start again|wraps? around|circular", p.raw if p.mode == "plain" else p.after, re.I)
+        if cyclic and (p.mode == "inline" or p.section in (SETS, NONE)):
+            self.found.circular(p.formula or p.raw)
+        if p.mode == "plain" and self.plain(p):
+            return
+        if not p.formula:
+            return
+        row = tokens(p.formula)
+        if not row:
+            return
+        if p.goal and not self._goal_follows(p, row):
+            return
+        statement = self._read(p, row)
+        if statement is not None:
+            self._place(p, statement)
+
+    def _goal_follows(self, p: Piece, row: list[Token]) -> bool:
+        """Words such as «total cost» after «minimize» are no formula yet: the next one is the objective."""
+        if p.mode == "display" or _mathlike(p.formula) or len(row) == 1 or (p.mode == "inline" and not p.before.strip()):
+            return True
+        self.found.pending = p.goal
+        return False
+
+    def _read(self, p: Piece, row: list[Token]) -> Statement | None:
+        related = any(t.kind in ("<=", ">=", "=", "<", ">", "!=", "in") for t in row)
+        goal = p.goal
+        explicit = row[0].kind in ("min", "max") and p.mode != "plain"
+        if (
+            self.found.pending
+            and not goal
+            and not explicit
+            and (p.mode == "display" or (p.section == GOAL and (_mathlike(p.formula) or p.mode == "inline")))
+        ):
+            goal = self.found.pending
+        try:
+            out = read(row, goal)
+        except Unsupported:
+            if (
+                not related
+                and not goal
+                and not explicit
+                and p.mode != "display"
+                and not (p.mode == "plain" and p.section in (CONS, GOAL) and _mathlike(p.formula))
+            ):
+                return None  # words
+            raise
+        if out.sense:
+            self.found.pending = ""
+        elif p.section == GOAL and p.firm and len(out.relations) == 1 and out.relations[0].ops == ("=",) and p.mode != "plain":
+            raise Unsupported("an objective that is neither minimized nor maximized")
+        return out
+
+    def _place(self, p: Piece, s: Statement) -> None:
+        words = f"{p.before} {p.after} {' '.join(s.words)}"
+        if s.relations and any(_LIMITED.search(x) for x in (p.after.split(". ")[0], *s.words)):
+            raise Unsupported("words that may limit where this holds")
+        if s.symbols and not s.relations and not s.sense:
+            self._mention(p, s, words)
+            return
+        if s.relations and (s.words[-1:] == ["if"] or re.match(r"\W*(?:if|when)\b", p.after, re.I)):
+            relation = s.relations[0]
+            one = len(s.relations) == 1 and relation.ops == ("=",) and getattr(relation.rights[0], "value", None) == 1
+            if one and p.section != CONS and re.search(r"otherwise|else|0 if", p.after + p.raw, re.I):
+                self.found.declare(relation.lefts, {"binary"}, p)
+                return
+            if s.words[-1:] == ["if"] or p.firm:
+                raise Unsupported("a condition in words")
+        if re.search(r"\b(?:if|unless|whenever|when)\b", p.before, re.I) and s.relations and not p.firm:
+            raise Unsupported("a condition in words")
+        if p.mode == "inline" and s.relations:
+            after = p.after.split(".")[0]
+            if (
+                re.match(
+                    r"\W*(?:and\s+|are\s+|is\s+|must\s+be\s+|be\s+|all\s+|an\s+|a\s+)*(?:non-?negative\s+)?(?:integer|binary|continuous)", after, re.I
+                )
+                or p.section == VARS
+            ):
+                s.kinds += sorted(_kinds(after))
+        self.found.add(p, s)
+
+    def _mention(self, p: Piece, s: Statement, words: str) -> None:
+        """Symbols named in words: a declaration, a parameter's meaning, or just talk."""
+        kinds = set(s.kinds) | _kinds(p.after)
+        if p.section != VARS and not kinds and _VALUE.search(p.after.split(".")[0]):
+            self.found.unvalued |= {x.name for x in s.symbols}  # a number that the text does not give
+            return
+        declares = p.section == VARS or (p.section == NONE and _DECLARED.search(p.before) is not None) or bool(s.kinds)
+        if p.section == CONS and (s.kinds or kinds) and not p.before.strip().endswith("for"):
+            declares = declares or bool(s.kinds) or re.match(r"\W*(?:are\s+|is\s+|must be\s+)?(?:non-?neg|integer|binary)", p.after, re.I) is not None
+        if p.section in (SETS, PARAMS):
+            declares = False
+        if declares and (_MEANS.match(p.after) or p.section == VARS or kinds):
+            if _UNSURE.search(p.after):
+                raise Unsupported("a domain that is not stated plainly")
+            self.found.declare(
+                s.symbols, kinds if (p.section == VARS or _DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope
+            )
+        elif p.section == NONE and p.mode == "inline" and _MEANS.match(p.after):
+            self.found.mention(s.symbols, kinds & {"binary"}, s.scope)
+
+    def plain(self, p: Piece) -> bool:
+        """Lines without marks of mathematics; True if there is nothing more to read in one."""
+        text = p.formula
+        every = _EVERY.match(p.raw.split(":", 1)[-1].strip() if ":" in p.raw and not _related(p.raw.split(":")[0]) else p.raw)
+        if every and not re.search(r"[<>=≤≥]\s*(?!0\b)\S|[<≤]", every["rest"]):
+            kinds = _kinds(every["rest"])
+            if kinds and p.section in (CONS, VARS, NONE) and len(every["rest"].split()) <= 8:
+                self.found.all_kinds |= kinds
+                return True
+        if re.match(r"let\b", p.raw, re.I) and not p.goal:
+            parts = [_PLAIN_LET.match(x.strip()) for x in re.split(r"(?:,|;|\band)\s+(?=[A-Za-z]\w{0,12}\s*(?:=|be\b))", p.raw.rstrip("."))]
+            if all(parts):
+                for part in parts:
+                    assert part is not None
+                    if not _kinds(part["w"]) and _VALUE.search(part["w"]):
+                        self.found.unvalued.add(re.split(r"[\[_]", part["n"])[0])
+                        continue
+                    self.found.declare(read(tokens(part["n"])).symbols, _kinds(part["w"]), p)
+                return True
+        let = _PLAIN_LET.match(text if not p.before else p.raw)
+        if let and p.section not in (CONS, GOAL) and not p.goal and (len(re.findall(r"[A-Za-z]{3,}", let["w"])) >= 2 or _BINARY.search(let["w"])):
+            if p.section in (VARS, NONE):
+                known = self.found.world.known(re.split(r"[\[_]", let["n"])[0])
+                if p.section != VARS and not _kinds(let["w"]) and _VALUE.search(let["w"]):
+                    self.found.unvalued.add(re.split(r"[\[_]", let["n"])[0])
+                elif not known and (p.section == VARS or re.match(r"let\b", text, re.I) or "=" in text or _kinds(let["w"])):
+                    s = read(tokens(let["n"]))
+                    self.found.declare(s.symbols, _kinds(let["w"]), p)
+            return True
+        if p.section == VARS and (
+            found := re.match(
+                r"^(?P<n>[A-Za-z]\w*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z]\w*)*)\s*(?P<d>(?:>=|≥|<=|in|∈|binary|integer).*?)?\s*(?::|\((?=[a-z]))\s*(?P<w>.*)$",
+                text,
+            )
+        ):
+            head = re.sub(r"\[[^\]]* in [^\]]*\]", lambda m: "[" + ",".join(re.findall(r"(\w+)\s+in", m[0])) + "]", found["n"])
+            self.found.declare(read(tokens(head)).symbols, _kinds(found["w"] + " " + (found["d"] or "")), p)
+            if found["d"] and _related(found["d"]):
+                self.found.add(p, read(tokens(f"{head} {found['d']}")))
+            return True
+        if _related(text) or p.goal:
+            return False
+        if p.section == VARS and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\s*,\s*[A-Za-z]\w{0,3})*", text):
+            return False
+        if (
+            re.match(
+                r"^[A-Za-z][\w,\s\[\]{}]{0,40}?\s+(?:(?:is|are|all|must be|be)\s+)*(?:non-?negative\s+)?(?:binary|integers?|continuous|free)\b", text
+            )
+            and p.section in (CONS, VARS, NONE)
+            and (
+                re.match(
+                    r"^(?:[A-Za-z]\w{0,2}(?:_\{?\w+\}?|\[[\w,]+\])?(?:\s*,\s*|\s+and\s+|\s+))+(?:is|are|all|must|be|binary|integers?|continuous|free|non)",
+                    text,
+                )
+            )
+        ):
+            kinds = _kinds(text)
+            names = re.split(r"\b(?:is|are|all|must|be|binary|integers?|continuous|free|non-?negative)\b", text)[0]
+            self.found.declare(read(tokens(names.replace(" and ", ", "))).symbols, kinds, p)
+            return True
+        if (p.section == CONS and p.bullet) or (
+            p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)
+        ):
+            self.found.worded.append(p)
+            return True
+        return not (p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text))
+
+
+def _kinds(words: str) -> set[str]:
+    out = set()
+    if _UNSURE.search(words):
+        raise Unsupported("a domain that is not stated plainly")
+    if _BINARY.search(words):
+        out.add("binary")
+    if _INTEGER.search(words):
+        out.add("integer")
+    if _POSITIVE.search(words):
+        out.add("nonnegative")
+    return out
+
+
+def _placed(error: Unsupported, p: Piece) -> Unsupported:
+    return Unsupported(f"line {p.line}: {error}, in '{' '.join(p.raw.split())[:120]}'")

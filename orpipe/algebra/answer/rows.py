@@ -1,0 +1,423 @@
+"""Statements collected from an answer -> columns, bounds and rows of a Problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol, shown, walk
+from orpipe.algebra.answer.lines import CONS, Piece
+from orpipe.algebra.answer.meaning import Env, Linear, Meaning
+from orpipe.algebra.answer.names import Collected, Names, number
+from orpipe.algebra.answer.statements import Statement
+from orpipe.errors import ParseError, Unsupported
+from orpipe.exact import Exact
+from orpipe.problem import Problem
+
+
+def build(found: Collected) -> tuple[Problem, list[str]]:
+    """Raises ParseError without an objective, Unsupported with the line otherwise."""
+    return _Builder(found).problem()
+
+
+@dataclass
+class _Row:
+    name: str
+    coef: dict[Any, Fraction]
+    lower: Fraction | None
+    upper: Fraction | None
+
+
+class _Builder(Names):
+    def __init__(self, found: Collected):
+        super().__init__(found)
+        self.whole: dict[str, list[tuple[Fraction | None, Fraction | None, str]]] = {}
+        self.rows: list[_Row] = []
+        self.notes: list[str] = []
+        self.bounded: set[Any] = set()
+        self.fixed: set[Any] = set()
+
+    def problem(self) -> tuple[Problem, list[str]]:
+        self.sets()
+        self.indices()
+        self.names()
+        self.shapes()
+        firm = [(p, s) for p, s in self.found.stated if p.firm or p.mode == "display" or _plain_domain(s) or s.sense]
+        soft = [(p, s) for p, s in self.found.stated if (p, s) not in firm]
+        goals = [(p, s) for p, s in firm if s.sense]
+        if not goals:
+            raise ParseError("no objective was found: a line such as 'Minimize ...' or '\\min ...' is missing")
+        if self.found.worded and any(p.section == CONS and p.firm and s.relations for p, s in firm):
+            self.check_worded(firm)
+        for p, s in firm:
+            if not s.sense:
+                self.placed(p, lambda s=s, p=p: self.statement(s, p))
+        for p, symbol, _, scope in self.found.declared:
+            if scope and symbol.subs:
+                self.placed(p, lambda symbol=symbol, scope=scope: self.columns_of(symbol, scope))
+        objective = [self.placed(p, lambda s=s: self.objective(s)) for p, s in goals]
+        if any(o != objective[0] for o in objective[1:]):
+            raise Unsupported(f"line {goals[1][0].line}: a second objective, in '{goals[1][0].raw[:100]}'")
+        self.families()
+        self.outside()
+        for p, s in soft:
+            self.placed(p, lambda s=s, p=p: self.repeated(s, p))
+        return self.made(*objective[0]), self.notes
+
+    def check_worded(self, firm: list[tuple[Piece, Statement]]) -> None:
+        """A bullet or rule in words needs its formula: in the same item, or right after a colon."""
+        formulas = sorted(((p.line, p.bullet) for p, s in firm if s.relations), key=lambda x: x[0])
+        lines = sorted(p.line for p in self.found.worded)
+        for p in self.found.worded:
+            after = next(((line, bullet) for line, bullet in formulas if line >= p.line), None)
+            between = after is not None and any(p.line < line <= after[0] for line in lines)
+            if after is None or between or (after[1] and after[0] > p.line and not p.raw.rstrip().endswith(":")):
+                raise Unsupported(f"line {p.line}: a constraint in words only, in '{p.raw[:120]}'")
+
+    # -- statements
+    def objective(self, s: Statement) -> tuple[str, Linear]:
+        assert s.goal is not None
+        if s.named and (s.named in self.meaning.variables or self.world.known(s.named)) and self.meaning.variables.get(s.named, 1) != 0:
+            raise Unsupported(f"the objective's name '{s.named}' means something else")
+        return s.sense, {k: v for k, v in self.meaning.linear(s.goal, {}).items() if v or k is None}
+
+    def envs(self, relation: Relation, scope: Sequence[Clause], conditions: bool = True) -> Iterator[Env]:
+        bound = {k for c in scope for k in c.letters}
+        free: dict[str, None] = {}
+        for e in (*relation.lefts, *relation.rights):
+            for letter in self.free(e, frozenset()):
+                free.setdefault(letter)
+        conditioned = {n.name for c in scope for part in c.parts for n in walk(part) if isinstance(n, Symbol) and not n.subs}
+        missing = [k for k in free if k not in bound]
+        if missing:
+            inner = {k for e in (*relation.lefts, *relation.rights) for n in walk(e) if isinstance(n, Sum) for c in n.scope for k in c.letters}
+            clash = [k for k in missing if k in inner]
+            if clash:
+                raise Unsupported(f"the index '{clash[0]}' stands inside and outside the sum that binds it")
+            if not (set(missing) & conditioned):
+                self.note(f"free indices run over their whole sets: {', '.join(missing)}")
+        outer = {k for e in (*relation.lefts, *relation.rights) for n in walk(e) if isinstance(n, Sum) for k in _outer(n, bound)}
+        scope = _needed(scope, set(free) | outer)
+        unused = [c for c in scope if c.kind == "all" and all(k not in free and k not in self.meaning.letters for k in c.letters)]
+        if unused:
+            raise Unsupported(f"'for all {', '.join(unused[0].letters)}' is not understood")
+        full = [*scope, *(Clause("all", (k,)) for k in missing)]
+        yield from self.meaning.expand(full, {}) if full else iter([{}])
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def free(self, e: Expr, bound: frozenset[str]) -> Iterator[str]:
+        m = self.meaning
+        if isinstance(e, Operation):
+            yield from self.free(e.left, bound)
+            if e.right is not None:
+                yield from self.free(e.right, bound)
+        elif isinstance(e, Sum):
+            inner = (
+                bound
+                | {k for c in e.scope for k in c.letters}
+                | {
+                    p.name
+                    for c in e.scope
+                    for p in c.parts
+                    if isinstance(p, Symbol)
+                    and not p.subs
+                    and m.is_letter(p.name)
+                    and not m.letters.get(p.name, set()) <= set()
+                    and self.loose(e, p.name)
+                }
+            )
+            for c in e.scope:
+                for part in (*c.parts, c.low, c.high):
+                    if part is not None:
+                        yield from self.free(part, inner)
+            yield from self.free(e.body, inner)
+        elif isinstance(e, Symbol):
+            name, subs = m.resolve(e)
+            if not subs and not e.subs:
+                if self.letter(name) and name not in bound and not m.known_constant(name) and name not in m.variables:
+                    yield name
+                return
+            width = m.variables.get(name) if name in m.variables else len(self.world.dims.get(name, ()))
+            if len(subs) == 1 and width not in (1, 0):
+                subs = Meaning.split(subs[0], width, {}) or subs
+                if len(subs) == 1 and width is None and all(c in m.letters for c in subs[0][0].text):
+                    subs = tuple((type(subs[0][0])("name", c),) for c in subs[0][0].text)
+            for sub in subs:
+                head = sub[0].text + ("'" if len(sub) > 1 and sub[1].kind == "'" else "")
+                if sub[0].kind == "name" and head.rstrip("'") in m.letters and head not in bound and not m.known_constant(head):
+                    yield head
+
+    def loose(self, e: Sum, name: str) -> bool:
+        """A letter that only a condition of the sum names (j != i) and its body uses: the sum binds it if it binds nothing else."""
+        binds = {k for c in e.scope for k in c.letters}
+        names = [p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs]
+        return not binds and (names[0] == name or all(x in ("<", "<=", ">", ">=") for c in e.scope for x in c.ops))
+
+    def statement(self, s: Statement, p: Piece) -> None:
+        last: Relation | None = None
+        for relation in s.relations:
+            last = relation
+            if relation.domain:
+                self.domain(relation, s)
+            else:
+                self.relation(relation, s, p)
+        if s.kinds and last is not None:
+            for kind in s.kinds:
+                symbols = tuple(
+                    e
+                    for r in s.relations
+                    for e in (*r.lefts, *r.rights)
+                    if isinstance(e, Symbol) and self.meaning.resolve(e)[0] in self.meaning.variables
+                )
+                if not symbols or any(not isinstance(e, (Symbol, Number)) for r in s.relations for e in r.lefts):
+                    raise Unsupported(f"'{kind}' said of a constraint")
+                self.domain(Relation(symbols, domain=kind), s)
+
+    def domain(self, relation: Relation, s: Statement) -> None:
+        low, high, kind = _domain(relation)
+        for left in relation.lefts:
+            if not isinstance(left, Symbol):
+                raise Unsupported("a domain of something that is no variable")
+            name, subs = self.meaning.resolve(left)
+            if name not in self.meaning.variables:
+                if self.world.known(name):
+                    continue  # said of data
+                raise Unsupported(f"'{shown(left)}' is not a variable")
+            if s.family or (not subs and self.meaning.variables[name] != 0):
+                self.whole.setdefault(name, []).append((low, high, kind))
+                continue
+            for env in self.envs(Relation((left,)), s.scope):
+                found = self.meaning.linear(left, env)
+                for key in found:
+                    self.bound(key, low, high, kind)
+
+    def bound(self, key: Any, low: Fraction | None, high: Fraction | None, kind: str) -> None:
+        column = self.meaning.columns[key]
+        self.bounded.add(key)
+        if low is not None:
+            column.lower = low if column.lower is None else max(column.lower, low)
+        if high is not None:
+            column.upper = high if column.upper is None else min(column.upper, high)
+        column.integer = column.integer or kind == "integer"
+
+    def columns_of(self, symbol: Symbol, scope: Sequence[Clause]) -> None:
+        for env in self.envs(Relation((symbol,)), scope):
+            self.meaning.linear(symbol, env)
+
+    def relation(self, relation: Relation, s: Statement, p: Piece) -> None:
+        family = [
+            e for e in relation.lefts if isinstance(e, Symbol) and not e.subs and (self.meaning.variables.get(self.meaning.resolve(e)[0], 0) != 0)
+        ]
+        if (family or s.family) and len(relation.ops) == 1:
+            value = number(relation.rights[0])
+            if value is None or relation.ops[0] not in ("<=", ">=") or not all(isinstance(e, Symbol) for e in relation.lefts):
+                raise Unsupported("a variable without its subscripts")
+            for e in relation.lefts:
+                assert isinstance(e, Symbol)
+                name = self.meaning.resolve(e)[0]
+                low, high = (value, None) if relation.ops[0] == ">=" else (None, value)
+                if name in self.meaning.variables:
+                    self.whole.setdefault(name, []).append((low, high, ""))
+            if len(family) == len(relation.lefts) or s.family:
+                return
+        for name, row in self.grounded(relation, s, p):
+            self.keep(name, row)
+
+    def grounded(self, relation: Relation, s: Statement, p: Piece) -> Iterator[tuple[str, tuple[Linear, str]]]:
+        count = 0
+        for env in self.envs(relation, s.scope):
+            for left in relation.lefts:
+                chain: Sequence[Expr] = (left, *relation.rights)
+                for a, op, b in zip(chain, relation.ops, chain[1:], strict=False):
+                    diff = dict(self.meaning.linear(a, env))
+                    for k, v in self.meaning.linear(b, env).items():
+                        diff[k] = diff.get(k, Fraction(0)) - v
+                    count += 1
+                    yield f"line{p.line}_{count}", (diff, op)
+
+    def keep(self, name: str, row: tuple[Linear, str]) -> None:
+        diff, op = row
+        side = -diff.get(None, Fraction(0))
+        coef = {k: v for k, v in diff.items() if k is not None and v}
+        if not coef:
+            true = {"<=": side >= 0, ">=": side <= 0, "=": side == 0, "<": side > 0, ">": side < 0, "!=": side != 0}[op]
+            if not true:
+                raise Unsupported(f"without a variable it says 0 {op} {side}, which is false for these data")
+            return
+        if op in ("<", ">", "!="):
+            raise Unsupported(f"a strict relation ({op}) between variables")
+        if len(coef) == 1:
+            ((key, c),) = coef.items()
+            value = side / c
+            if op == "=":
+                self.bound(key, value, value, "")
+                self.fixed.add(key)
+            else:
+                lower = (op == ">=") == (c > 0)
+                self.bound(key, value if lower else None, None if lower else value, "")
+            return
+        self.rows.append(_Row(name, coef, None if op == "<=" else side, None if op == ">=" else side))
+
+    def repeated(self, s: Statement, p: Piece) -> None:
+        """A relation in a sentence: what the model states already, or nothing that can be let pass."""
+        stated = {_canonical(r) for r in self.rows}
+        for relation in s.relations:
+            if relation.domain:
+                raise Unsupported("a domain inside a sentence")
+            before = len(self.meaning.columns)
+            for _, (diff, op) in self.grounded(relation, s, p):
+                side = -diff.get(None, Fraction(0))
+                coef = {k: v for k, v in diff.items() if k is not None and v}
+                if not coef:
+                    if {"<=": side >= 0, ">=": side <= 0, "=": side == 0, "<": side > 0, ">": side < 0, "!=": side != 0}[op]:
+                        continue
+                elif op in ("<=", ">=", "="):
+                    if _canonical(_Row("", coef, None if op == "<=" else side, None if op == ">=" else side)) in stated:
+                        continue
+                    if len(coef) == 1 and self.implied(coef, op, side):
+                        continue
+                raise Unsupported("a relation inside a sentence, which may be a constraint and is not stated elsewhere")
+            if len(self.meaning.columns) != before:
+                raise Unsupported("a relation inside a sentence about variables that stand nowhere else")
+
+    def implied(self, coef: dict[Any, Fraction], op: str, side: Fraction) -> bool:
+        ((key, c),) = coef.items()
+        column, value = self.meaning.columns[key], side / c
+        low, high = op != "<=", op != ">="
+        if c < 0 and op != "=":
+            low, high = high, low
+        return (not low or (column.lower is not None and column.lower >= value)) and (
+            not high or (column.upper is not None and column.upper <= value)
+        )
+
+    def families(self) -> None:
+        """Kinds that are said in words, of whole families or of one column."""
+        for symbol, kind in self.single:
+            self.domain(Relation((symbol,), domain=kind), Statement())
+        for key, _ in list(self.meaning.columns.items()):
+            name = key[0]
+            said = set(self.kinds.get(name, set())) | self.found.all_kinds
+            for kind in said:
+                low, high, whole = _domain(Relation((), domain=kind))
+                self.bound(key, low, high, whole)
+            for low, high, whole in self.whole.get(name, []):
+                self.bound(key, low, high, whole)
+        unbounded = sorted({k[0] for k in self.meaning.columns if k not in self.bounded})
+        if unbounded:
+            self.note(f"no domain is stated, so continuous and without bounds: {', '.join(unbounded)}")
+
+    def outside(self) -> None:
+        for key, column in self.meaning.columns.items():
+            if (
+                column.outside
+                and key not in self.fixed
+                and not any(
+                    key in r.coef and r.lower == r.upper and all(k == key or not self.meaning.columns[k].outside for k in r.coef) and len(r.coef) == 1
+                    for r in self.rows
+                )
+            ):
+                raise Unsupported(f"{column.name} leaves the set of its index and nothing says what it is")
+
+    def made(self, sense: str, goal: Linear) -> Problem:
+        columns = list(self.meaning.columns)
+        if not columns:
+            raise ParseError("the model has no variable")
+        index = {key: k for k, key in enumerate(columns)}
+        entries = [(i, index[k], v) for i, r in enumerate(self.rows) for k, v in sorted(r.coef.items(), key=lambda kv: index[kv[0]])]
+        matrix = sp.csr_array(
+            ([float(v) for *_, v in entries], ([i for i, _, _ in entries], [j for _, j, _ in entries])), shape=(len(self.rows), len(columns))
+        )
+        matrix.sort_indices()
+        cols = [self.meaning.columns[k] for k in columns]
+        lows, highs = [r.lower for r in self.rows], [r.upper for r in self.rows]
+
+        def floats(values: list[Fraction | None], none: float) -> np.ndarray:
+            return np.array([none if v is None else float(v) for v in values], dtype=float)
+
+        return Problem(
+            name="answer",
+            maximize=sense == "maximize",
+            columns=tuple(c.name for c in cols),
+            rows=tuple(r.name for r in self.rows),
+            cost_exact=_exact([goal.get(k, Fraction(0)) for k in columns]),
+            offset=goal.get(None, Fraction(0)),
+            matrix=matrix,
+            matrix_exact=_exact([v for *_, v in entries]),
+            row_lower_exact=_exact(lows),
+            row_upper_exact=_exact(highs),
+            lower_exact=_exact([c.lower for c in cols]),
+            upper_exact=_exact([c.upper for c in cols]),
+            row_lower=floats(lows, -np.inf),
+            row_upper=floats(highs, np.inf),
+            lower=floats([c.lower for c in cols], -np.inf),
+            upper=floats([c.upper for c in cols], np.inf),
+            integer=np.array([c.integer for c in cols], bool),
+            decision=np.ones(len(cols), bool),
+        )
+
+
+def _domain(r: Relation) -> tuple[Fraction | None, Fraction | None, str]:
+    zero, one = Fraction(0), Fraction(1)
+    if r.domain == "within":
+        return r.labels[0], r.labels[1], "integer"
+    return {
+        "binary": (zero, one, "integer"),
+        "integer": (None, None, "integer"),
+        "nonnegative integer": (zero, None, "integer"),
+        "nonnegative": (zero, None, ""),
+        "real": (None, None, ""),
+    }[r.domain]
+
+
+def _plain_domain(s: Statement) -> bool:
+    """x >= 0 or x in {0,1} inside a sentence states a domain."""
+    return bool(s.relations) and all(
+        r.domain or (r.ops == (">=",) and r.rights == (Number(Fraction(0)),) and all(isinstance(e, Symbol) for e in r.lefts)) for r in s.relations
+    )
+
+
+def _outer(e: Sum, bound: set[str]) -> set[str]:
+    """The letters of a sum over pairs that stand for the row's own: j in «i : (i,j) in A», i in «(i,j) in A» for all i."""
+    single = {k for c in e.scope if len(c.letters) == 1 or c.kind == "all" for k in c.letters}
+    paired = {k for c in e.scope if c.kind in ("in", "notin") and len(c.letters) > 1 for k in c.letters}
+    named = {n.name for c in e.scope for part in c.parts for n in walk(part) if isinstance(n, Symbol) and not n.subs}
+    if single:
+        return (paired | named) - single
+    return ((paired & bound) if not paired <= bound else set()) | (named - paired)
+
+
+def _needed(scope: Sequence[Clause], letters: set[str]) -> list[Clause]:
+    """The clauses that a relation over these letters depends on: a scope may serve several relations."""
+
+    def named(c: Clause) -> set[str]:
+        return (
+            set(c.letters)
+            | {n.name for part in (*c.parts, c.low, c.high) for n in walk(part) if isinstance(n, Symbol) and not n.subs}
+            | {t.text for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub}
+        )
+
+    while True:
+        more = {k for c in scope for k in named(c) if named(c) & letters} - letters
+        if not more:
+            return [c for c in scope if named(c) & letters]
+        letters = letters | more
+
+
+def _canonical(r: _Row) -> tuple[Any, ...]:
+    _, first = min(r.coef.items(), key=lambda kv: repr(kv[0]))
+    low, high = (None if v is None else v / first for v in (r.lower, r.upper))
+    if first < 0:
+        low, high = high, low
+    return (frozenset((k, v / first) for k, v in r.coef.items()), low, high)
+
+
+def _exact(values: Sequence[Fraction | None]) -> Exact:
+    return Exact.of([Fraction(0) if v is None else v for v in values])

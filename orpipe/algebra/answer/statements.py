@@ -1,0 +1,375 @@
+"""One formula's tokens -> a statement: an objective, relations with the scope they hold for, domains, definitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Relation, SetExpr, Symbol
+from orpipe.algebra.answer.syntax import KINDS, Parser
+from orpipe.algebra.answer.tokens import Token
+
+_SENSES = {
+    "min": "minimize",
+    "minimize": "minimize",
+    "minimise": "minimize",
+    "minimum": "minimize",
+    "max": "maximize",
+    "maximize": "maximize",
+    "maximise": "maximize",
+    "maximum": "maximize",
+}
+_SEPARATORS = (",", ";", ";;", ":", ".")
+_FILLERS = (
+    "and",
+    "are",
+    "is",
+    "be",
+    "must",
+    "where",
+    "with",
+    "all",
+    "for",
+    "a",
+    "an",
+    "variable",
+    "variables",
+    "both",
+    "also",
+    "the",
+    "each",
+    "then",
+    "to",
+)
+
+
+@dataclass(slots=True)
+class Statement:
+    """sense and goal: of an objective; defined: name -> set; values: name -> list of numbers."""
+
+    sense: str = ""
+    goal: Expr | None = None
+    named: str = ""  # Z in «min Z = ...»
+    relations: list[Relation] = field(default_factory=list)
+    scope: list[Clause] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)  # named without a relation
+    kinds: list[str] = field(default_factory=list)  # binary, integer, ... said of the symbols
+    sets: dict[str, SetExpr] = field(default_factory=dict)
+    values: dict[str, list[Fraction]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    family: bool = False  # x_1, ..., x_n: the whole family
+
+
+def read(row: list[Token], goal: str = "") -> Statement:
+    """Raises Unsupported: what is not understood."""
+    out = Statement()
+    parser = Parser(row)
+    while parser.skip(*_SEPARATORS):
+        pass
+    first = parser.text().strip().lower().rstrip(":.")
+    if parser.peek() in ("min", "max") or (
+        parser.peek() in ("text", "name") and first in _SENSES and parser.peek(1) not in ("_", "=", "<=", ">=", "[")
+    ):
+        out.sense = _SENSES[first]
+        parser.take()
+        if parser.peek() == "_":  # min over x
+            parser.take()
+            parser.grouped()
+        while parser.skip(":", ";;", ",", "."):
+            pass
+    elif goal:
+        out.sense = goal
+    if out.sense:
+        return _objective(parser, out)
+    if _definition(parser, out):
+        return out
+    while not parser.done:
+        if parser.skip(*_SEPARATORS):
+            continue
+        if parser.peek() == "forall":
+            _scope(parser, out)
+            continue
+        if parser.peek() in ("text", "name") and _words(parser, out):
+            continue
+        if parser.peek() == "(" and _wrapped_scope(parser, out):
+            continue
+        if _is_clause(parser, out):
+            out.scope.append(parser.clause(None))
+            continue
+        _relation(parser, out)
+    return out
+
+
+def _objective(parser: Parser, out: Statement) -> Statement:
+    mark = parser.at
+    if parser.peek() in ("name", "text"):
+        symbol = parser.symbol()
+        if parser.skip("="):
+            out.named = symbol.name
+        else:
+            parser.at = mark
+    out.goal = parser.expr()
+    while parser.skip("="):  # min Z = a = b: the same said twice is not taken on trust
+        raise parser.fail("an objective with two right sides")
+    while parser.skip(*_SEPARATORS):
+        pass
+    if parser.peek() == "text" or (parser.peek() == "(" and all(t.kind in ("name", "text", "(", ")") for t in parser.row[parser.at :])):
+        out.words += [t.text for t in parser.row[parser.at :]]
+        parser.at = len(parser.row)
+    if not parser.done:
+        raise parser.fail("the objective goes on with something that is not understood")
+    return out
+
+
+def _definition(parser: Parser, out: Statement) -> bool:
+    """I = {1,...,n}; I = {A, B}; A = {(i,j) : ...}; E subset of I x J; c = [3, 5, 7]."""
+    row = parser.row[parser.at :]
+    kinds = [t.kind for t in row]
+    if len(row) > 2 and kinds[0] in ("name", "text") and kinds[1] == "subset":
+        out.sets[row[0].text] = SetExpr("name", row[0].text)
+        return True
+    if len(row) > 3 and kinds[0] in ("name", "text") and kinds[1] == "=" and kinds[2] in ("\\{", "{"):
+        inner = Parser(row[2:])
+        out.sets[row[0].text] = inner.set_expr()
+        out.words += [t.text for t in inner.row[inner.at :]]
+        if any(t.kind in RELATIONS or t.kind == "in" for t in inner.row[inner.at :]):
+            raise inner.fail("a set goes on with something that is not understood")
+        return True
+    if len(row) > 4 and kinds[0] == "name" and kinds[1] == "=" and kinds[2] in ("[", "(") and kinds[3] in ("num", "-") and "," in kinds:
+        inner = Parser(row[3:])
+        found: list[Fraction] = []
+        while inner.peek() not in ("]", ")"):
+            sign = -1 if inner.skip("-") else 1
+            found.append(sign * Fraction(inner.take("num").text))
+            inner.skip(",")
+        inner.take()
+        if not inner.done:
+            return False
+        out.values[row[0].text] = found
+        return True
+    return False
+
+
+def _scope(parser: Parser, out: Statement) -> None:
+    """From «for all» to the end, or to a next relation between variables."""
+    parser.take("forall")
+    while not parser.done:
+        if parser.skip(",", ";;", ";", ":", "forall", "|", "."):
+            continue
+        if parser.peek() in ("text", "name") and (
+            parser.text().lower() in ("and", "with", "where", "such", "that", "such that", "such that:") or parser.text().lower() in KINDS
+        ):
+            word = parser.take().text.lower()
+            if word in KINDS:
+                out.kinds.append(KINDS[word])
+            continue
+        if parser.peek() == "text" and parser.peek(1) not in ("in", "=", "<", ">"):
+            _words(parser, out)
+            continue
+        if parser.peek() == "(" and parser.peek(1) == "text":
+            depth = 0
+            while not parser.done:
+                kind = parser.take().kind
+                depth += (kind == "(") - (kind == ")")
+                if not depth:
+                    break
+            continue
+        out.scope.append(parser.clause(None))
+
+
+def _words(parser: Parser, out: Statement) -> bool:
+    """Words of kind («and integer»), fillers, a comment in \\text; False if a formula begins here."""
+    token = parser.row[parser.at]
+    words = token.text.lower().replace("non negative", "nonnegative").strip(" .,;:()")
+    if words in KINDS:
+        parser.take()
+        out.kinds.append(KINDS[words])
+        return True
+    if token.kind == "name":
+        if words in _FILLERS and len(words) > 1 and parser.peek(1) not in ("_", "[", *RELATIONS):
+            parser.take()
+            return True
+        if words in ("if", "when", "otherwise", "or", "unless"):
+            raise parser.fail("a condition in words")
+        return False
+    if words in _FILLERS or words == "":
+        parser.take()
+        return True
+    parts = words.replace(",", " ").split()
+    if parts and all(p in KINDS or p in _FILLERS for p in parts):
+        parser.take()
+        out.kinds += [KINDS[p] for p in parts if p in KINDS]
+        return True
+    if parts and parts[0] in ("if", "when", "either", "or", "otherwise", "unless"):
+        if out.relations and parts[0] in ("if", "when"):
+            out.words.append("if")
+            parser.at = len(parser.row)
+            return True
+        raise parser.fail("a condition in words")
+    if len(parts) > 1 or (out.relations and parser.peek(1) in ("", ";;", ",")):
+        if parser.peek(1) in ("", ";;", ",", ")", "."):
+            parser.take()
+            out.words.append(words)
+            return True
+        raise parser.fail("words inside a formula")
+    return False
+
+
+def _wrapped_scope(parser: Parser, out: Statement) -> bool:
+    """«(i in I)», «(capacity)», «(1)» after a relation."""
+    if not out.relations and not out.symbols:
+        return False
+    k, depth = parser.at, 0
+    while k < len(parser.row):
+        depth += (parser.row[k].kind == "(") - (parser.row[k].kind == ")")
+        k += 1
+        if not depth:
+            break
+    inside = parser.row[parser.at + 1 : k - 1]
+    if k < len(parser.row) and parser.row[k].kind in ("in", *RELATIONS):
+        return False
+    if inside and inside[0].kind == "forall":
+        out.scope += Parser(inside).scope()
+    elif any(t.kind in ("in", *RELATIONS) for t in inside):
+        inner = Parser(inside)
+        if not _is_clause(inner, out):
+            return False
+        out.scope += inner.scope()
+    elif k < len(parser.row) and parser.row[k].kind not in (*_SEPARATORS, "forall"):
+        return False
+    parser.at = k
+    return True
+
+
+def _is_clause(parser: Parser, out: Statement) -> bool:
+    """«i in I», «i = 1,...,n» outside «for all»: an index, not a variable with a domain."""
+    mark = parser.at
+    letters = parser.letters()
+    kind, following, text = parser.peek(), parser.peek(1), parser.text(1)
+    at = parser.at
+    parser.at = mark
+    if not letters:
+        return False
+    if kind in ("in", "notin"):
+        if following == "set" or following == "[":
+            return False
+        if following in ("\\{", "{"):
+            inside = parser.row[at + 2 :]
+            digits = (
+                [t for t in inside[: inside.index(next(t for t in inside if t.kind in ("\\}", "}")))] if t.kind != ","]
+                if any(t.kind in ("\\}", "}") for t in inside)
+                else []
+            )
+            return not all(t.kind in ("num", "...", "-") for t in digits) or bool(
+                out.relations and len(letters[0]) == 1 and [t.text for t in digits] != ["0", "1"]
+            )
+        return bool(text)
+    return kind == "=" and parser.is_range(at + 1) and (bool(out.relations or out.symbols) or len(letters[0]) == 1)
+
+
+def _relation(parser: Parser, out: Statement) -> None:
+    lefts = [parser.expr()]
+    dots = False
+    while parser.peek() in (",", "...") or (parser.peek() == "name" and parser.text() == "and"):
+        mark = parser.at
+        while parser.peek() in (",", "...") or (parser.peek() == "name" and parser.text() == "and"):
+            dots |= parser.peek() == "..."
+            parser.take()
+        if (
+            parser.done
+            or parser.peek() in ("forall", ";;", "text")
+            or (parser.peek() in ("name",) and parser.text().lower() in KINDS)
+            or _is_clause(parser, out)
+        ):
+            parser.at = mark
+            break
+        lefts.append(parser.expr())
+    kind = parser.peek()
+    if kind in RELATIONS:
+        ops, rights = [], []
+        while parser.peek() in RELATIONS:
+            ops.append(parser.take().kind)
+            rights.append(parser.expr())
+        if len(lefts) > 1 and len(ops) > 1:
+            raise parser.fail("a chain of bounds on several left sides")
+        out.relations.append(Relation(tuple(lefts), tuple(ops), tuple(rights)))
+        out.family |= dots
+    elif kind == "in":
+        parser.take()
+        out.relations.append(_domain(parser, lefts))
+        out.family |= dots
+    elif kind == "notin":
+        raise parser.fail("'not in' outside a scope")
+    else:
+        if not all(isinstance(e, Symbol) for e in lefts):
+            if any(t.kind in (*RELATIONS, "in") for t in parser.row):
+                raise parser.fail("a relation is not understood")
+            out.words.append("expression")
+            while not parser.done and parser.peek() not in RELATIONS:
+                parser.take()
+            return
+        if parser.peek() not in ("", *_SEPARATORS, "forall", "name", "text", "("):
+            raise parser.fail("a formula is not understood")
+        if parser.peek() == "(" and not any(t.kind in RELATIONS for t in parser.row[parser.at :]):
+            parser.at = len(parser.row)
+        out.symbols += [e for e in lefts if isinstance(e, Symbol)]
+        out.family |= dots
+
+
+def _domain(parser: Parser, lefts: list[Expr]) -> Relation:
+    if parser.peek() == "set":
+        letter = parser.take().text
+        signs: list[str] = []
+        while parser.peek() in ("_", "^"):
+            above = parser.take().kind == "^"
+            inside = "".join(t.text for t in parser.grouped())
+            if not (above and (inside.isalnum() or "|" in inside) and not inside.startswith("+")):
+                signs.append(inside)
+        sign = "".join(signs)
+        if sign not in ("", "+", ">=0", "0", "0+", "+0", "*", ">0", "++") or (sign == "0" and letter != "N") or sign in ("*", ">0", "++"):
+            raise parser.fail(f"the domain {letter}{sign}")
+        if letter == "B":
+            return Relation(tuple(lefts), domain="binary")
+        if letter == "N":
+            return Relation(tuple(lefts), domain="nonnegative integer")
+        word = "integer" if letter == "Z" else "real"
+        return Relation(tuple(lefts), domain=("nonnegative" if word == "real" else "nonnegative integer") if sign else word)
+    if parser.peek() in ("\\{", "{"):
+        parser.take()
+        found: list[Fraction] = []
+        dots = False
+        while parser.peek() not in ("\\}", "}"):
+            if parser.skip(","):
+                continue
+            if parser.skip("..."):
+                dots = True
+                continue
+            factor = -1 if parser.skip("-") else 1
+            found.append(factor * Fraction(parser.take("num").text))
+        parser.take()
+        if parser.peek() in ("^", "_"):
+            parser.take()
+            parser.grouped()
+        whole = sorted(found)
+        if not found or any(v.denominator != 1 for v in found) or (not dots and whole != [whole[0] + k for k in range(len(whole))]):
+            raise parser.fail("a variable with a list of values")
+        return Relation(tuple(lefts), domain="within", labels=(whole[0], whole[-1]))
+    if parser.peek() in ("[", "("):
+        closed = parser.take().kind == "["
+        low = parser.expr()
+        parser.take(",")
+        if parser.peek() == "inf" or (parser.peek() == "+" and parser.peek(1) == "inf"):
+            parser.skip("+")
+            parser.take()
+            if not parser.skip(")") and not parser.skip("]"):
+                raise parser.fail("an interval is not understood")
+            if not closed:
+                raise parser.fail("an open interval")
+            return Relation(tuple(lefts), (">=",), (low,))
+        high = parser.expr()
+        if not parser.skip("]") or not closed:
+            raise parser.fail("an open interval")
+        if len(lefts) != 1:
+            raise parser.fail("an interval for several variables")
+        return Relation((low,), ("<=", "<="), (lefts[0], high))
+    raise parser.fail("the domain of a variable is not understood")
