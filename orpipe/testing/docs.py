@@ -25,8 +25,8 @@ from orpipe.render.emit import emit_parts
 from orpipe.render.nl import render_problem
 from orpipe.solve import Label, label
 from orpipe.testing.bench import app as bench_app
-from orpipe.testing.bench_verify import app as bench_verify_app
 from orpipe.testing.bench_solvers import app as solvers_app
+from orpipe.testing.bench_verify import app as bench_verify_app
 from orpipe.testing.command import checkout
 from orpipe.testing.new_family import app as new_family_app
 from orpipe.testing.solver_coverage import app as coverage_app
