@@ -26,7 +26,8 @@ from importlib import metadata
 from typing import Any, Literal
 
 from orpipe import __version__
-from orpipe.errors import EnvironmentError_, UsageError
+from orpipe.errors import EnvironmentError_, NotFound, UsageError
+from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
@@ -48,7 +49,9 @@ class VerdictRow:
     status, objective: of the captured model, by our own solve; "" and None if there is none.  truth: the label as
     understood.  extraction: where the code was found.  solves: how often the program solved or wrote a model; the last
     state was judged.  seconds: in all; run_seconds in the sandbox, solve_seconds in our solve.  isolation: "full", "without
-    ..." or "" (nothing was run).  rules: right or wrong under published rules; empty where undecided.
+    ..." or "" (nothing was run).  optimum: the verdict of the optimum alone.  redraw: "redraw(k)" where hidden data were
+    tried and none differed, "differs", or why none were; "" if none were asked for.  rules: right or wrong under published
+    rules; empty where undecided.
     """
 
     index: int | str
@@ -76,6 +79,8 @@ class VerdictRow:
     run_seconds: float = 0.0
     solve_seconds: float = 0.0
     isolation: str = ""
+    optimum: str = ""
+    redraw: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     benchmark: str = ""
     family: str = ""
@@ -105,12 +110,14 @@ class Judge:
     timeout: seconds (wall clock) a program may run; solve_timeout: seconds of our own solve, each solver.  tolerance,
     strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
     what the machine has and names it in every row.  pool: an own sandbox.Pool, left open when the judge is closed.
+    rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds; "optimum" never
+    does.  probes: what many probes cannot tell apart counts as equivalent.
     """
 
     def __init__(
         self, workers: int = 1, *, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
         isolation: Literal["best", "full"] = "best", solve_timeout: float | None = None, limits: Limits | None = None,
-        pool: Pool | None = None,
+        pool: Pool | None = None, rule: Rule = "equivalence", budget: float = 5.0, probes: bool = False,
     ) -> None:
         if workers < 1:
             raise UsageError(f"a judge needs at least one worker, not {workers}")
@@ -119,6 +126,12 @@ class Judge:
                 raise UsageError(f"the {name} is in seconds and positive, not {value:g}")
         if isolation not in ("best", "full"):
             raise UsageError(f"isolation is 'best' or 'full', not '{isolation}'")
+        if rule not in RULES:
+            raise NotFound.among("judge", rule, RULES)
+        if not budget > 0:
+            raise UsageError(f"the budget of a comparison is in seconds and positive, not {budget:g}")
+        self.rule: Rule = rule
+        self.budget, self.probes = budget, probes
         self.workers, self.isolation, self.policy = workers, isolation, Policy(tolerance, strict)
         self.limits = replace(limits or Limits(), seconds=timeout)
         self.solve_timeout = timeout if solve_timeout is None else solve_timeout
@@ -248,6 +261,7 @@ class _Case:
     run: Run | None = None
     ending: Ending | None = None
     solved: Solved | None = None
+    optimum: Judgement | None = None
 
     def judged(self) -> VerdictRow:
         judge, answer = self.judge, self.answer
@@ -269,7 +283,11 @@ class _Case:
             verdict = Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED
             return self.row(Judgement(verdict, ending.reason, ending.failure))
         self.solved = machine.solvers.solve(run.captured, self.truth, judge.policy)
-        judgement = decide(self.solved, self.truth, judge.policy)
+        judgement = self.optimum = decide(self.solved, self.truth, judge.policy)
+        if answer.reference and (answer.rule or judge.rule) == "equivalence":
+            settings = {"budget": judge.budget, "names": "trusted" if answer.instance else "foreign", "accept_probes": judge.probes}
+            compared = machine.solvers.compare(run.captured, Reference(answer.reference, about(answer.instance)), settings)
+            judgement = weigh(judgement, compared, self.solved, self.truth, judge.policy)
         reason = judgement.reason
         if run.n_solves > 1:
             reason += f"; the last of {run.n_solves} solves was judged"
@@ -307,6 +325,7 @@ class _Case:
             extraction=self.found.how if self.found else "", solves=run.n_solves if run is not None else 0,
             method=judgement.method, evidence=judgement.evidence,
             rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
+            optimum=(self.optimum or judgement).verdict,
             tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
             solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
             benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,
