@@ -29,6 +29,8 @@ def verify(
         help="equivalence: compare with the reference model where there is one; optimum: never.")] = "equivalence",
     budget: Annotated[float, typer.Option(help="Seconds of one comparison with a reference model.")] = 5.0,
     probes: Annotated[bool, typer.Option("--probes", help="Accept as equivalent what many probes could not tell apart.")] = False,
+    redraw: Annotated[int | None, typer.Option(min=0, help="Hidden data sets on which a program that passed is run again (default: 3 "
+                                               "for programs that read data files, where the dataset has suites).")] = None,
     require_isolation: Annotated[Literal["full", "best"], typer.Option(help="full: refuse to run with less than every layer.")] = "best",
     preset: Annotated[str, typer.Option(help="Public layout: nl4opt, mamo, industryor, optmath, optibench, bench4opt, orpipe.")] = "",
     labels: Annotated[Path | None, typer.Option(help="File or folder with the labels, joined by index, question or position.")] = None,
@@ -68,7 +70,7 @@ def verify(
         say(line)
     with (
         Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation, solve_timeout=solve_timeout,
-              limits=Limits(memory=memory << 20), rule=judge, budget=budget, probes=probes) as referee,
+              limits=Limits(memory=memory << 20), rule=judge, budget=budget, probes=probes, redraw=redraw, suites=answers.suites()) as referee,
         _progress() as advance,
     ):
         tally = judge_file(referee, answers, output, overwrite=overwrite, limit=limit, progress=advance, said=say)

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orpipe.suites
 from orpipe.errors import UsageError
+from orpipe.suites import Suite
 from orpipe.verify import presets
 from orpipe.verify.attached import shown_files
 from orpipe.verify.own import Instances
@@ -69,6 +71,11 @@ class Answers:
         parts = [self.records.digest, repr(self.fields), self.preset.name if self.preset else "", self.benchmark]
         parts += [self.labels.digest] if self.labels else []
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def suites(self) -> Mapping[str, Suite]:
+        """Hidden data by structure hash, where the dataset of the references has any."""
+        read = getattr(orpipe.suites, "read_suites", None)
+        return read(self.instances.folder) if read is not None and self.instances is not None else {}
 
     def __iter__(self) -> Iterator[Answer]:
         """Raises UsageError with the line for a record that cannot be read."""

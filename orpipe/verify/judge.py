@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 from orpipe import __version__
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
+from orpipe.suites.suite import Suite
 from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
@@ -40,6 +41,7 @@ from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, pu
 
 _DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
 _RETRIES = 2
+_REDRAWS = 3
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,15 @@ class Judge:
     strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
     what the machine has and names it in every row.  pool: an own sandbox.Pool, left open when the judge is closed.
     rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds; "optimum" never
-    does.  probes: what many probes cannot tell apart counts as equivalent.
+    does.  probes: what many probes cannot tell apart counts as equivalent.  redraw: on how many hidden data sets a program that
+    passed is run (default: 3 for one that reads data files and has a suite); suites: by structure hash.
     """
 
     def __init__(
         self, workers: int = 1, *, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
         isolation: Literal["best", "full"] = "best", solve_timeout: float | None = None, limits: Limits | None = None,
         pool: Pool | None = None, rule: Rule = "equivalence", budget: float = 5.0, probes: bool = False,
+        redraw: int | None = None, suites: Mapping[str, Suite] | None = None,
     ) -> None:
         if workers < 1:
             raise UsageError(f"a judge needs at least one worker, not {workers}")
@@ -131,7 +135,9 @@ class Judge:
         if not budget > 0:
             raise UsageError(f"the budget of a comparison is in seconds and positive, not {budget:g}")
         self.rule: Rule = rule
-        self.budget, self.probes = budget, probes
+        if redraw is not None and redraw < 0:
+            raise UsageError(f"redraw is a number of data sets, not {redraw}")
+        self.budget, self.probes, self.redraw, self.suites = budget, probes, redraw, dict(suites or {})
         self.workers, self.isolation, self.policy = workers, isolation, Policy(tolerance, strict)
         self.limits = replace(limits or Limits(), seconds=timeout)
         self.solve_timeout = timeout if solve_timeout is None else solve_timeout
@@ -262,6 +268,7 @@ class _Case:
     ending: Ending | None = None
     solved: Solved | None = None
     optimum: Judgement | None = None
+    redraw: str = ""
 
     def judged(self) -> VerdictRow:
         judge, answer = self.judge, self.answer
@@ -288,6 +295,7 @@ class _Case:
             settings = {"budget": judge.budget, "names": "trusted" if answer.instance else "foreign", "accept_probes": judge.probes}
             compared = machine.solvers.compare(run.captured, Reference(answer.reference, about(answer.instance)), settings)
             judgement = weigh(judgement, compared, self.solved, self.truth, judge.policy)
+        judgement = self._redrawn(judgement, machine)
         reason = judgement.reason
         if run.n_solves > 1:
             reason += f"; the last of {run.n_solves} solves was judged"
@@ -295,9 +303,21 @@ class _Case:
             reason += f"; after its solve {ending.reason}"
         return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
 
-    def _run(self, code: str) -> Run:
+    def _redrawn(self, judgement: Judgement, machine: _Machine) -> Judgement:
+        judge, answer = self.judge, self.answer
+        known = bool(answer.data) and answer.instance.get("structure_hash") in judge.suites
+        count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
+        if not count or not answer.instance or (answer.rule or judge.rule) != "equivalence":
+            return judgement
+        from orpipe.verify.redraw import redrawn  # families and their words, which few judges need
+
+        assert self.found is not None
+        judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, self._run, machine.solvers, judge.policy)
+        return judgement
+
+    def _run(self, code: str, data: Mapping[str, str] | None = None) -> Run:
         """In the sandbox; again where the sandbox itself failed."""
-        job = Job(code, self.answer.data, self.judge.limits)
+        job = Job(code, self.answer.data if data is None else data, self.judge.limits)
         try:
             run = self.judge._pool.submit(job).result()
         except UsageError as error:
@@ -325,7 +345,7 @@ class _Case:
             extraction=self.found.how if self.found else "", solves=run.n_solves if run is not None else 0,
             method=judgement.method, evidence=judgement.evidence,
             rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
-            optimum=(self.optimum or judgement).verdict,
+            optimum=(self.optimum or judgement).verdict, redraw=self.redraw,
             tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
             solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
             benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,
