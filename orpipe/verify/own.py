@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +21,11 @@ _HELD = 4  # row groups
 
 @dataclass(eq=False)
 class Instances:
-    """The config 'instances' of a dataset folder; holds the ids and a few row groups, whatever the size of the dataset."""
+    """The config 'instances' of a dataset folder; holds the ids and a few row groups, whatever the size of the dataset.  Thread-safe."""
 
     folder: Path
     places: Mapping[str, tuple[Path, int, int]]  # id -> file, row group, row in it
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _groups: OrderedDict[tuple[Path, int], list[dict[str, Any]]] = field(default_factory=OrderedDict)
 
     @classmethod
@@ -48,12 +50,14 @@ class Instances:
         if place is None:
             return {}
         path, group, row = place
-        if (path, group) not in self._groups:
-            with pq.ParquetFile(path) as file:
-                self._groups[path, group] = file.read_row_group(group, columns=list(COLUMNS)).to_pylist()
-            if len(self._groups) > _HELD:
-                self._groups.popitem(last=False)
-        return self._groups[path, group][row]
+        with self._lock:
+            held = self._groups.get((path, group))
+            if held is None:
+                with pq.ParquetFile(path) as file:
+                    held = self._groups[path, group] = file.read_row_group(group, columns=list(COLUMNS)).to_pylist()
+                if len(self._groups) > _HELD:
+                    self._groups.popitem(last=False)
+        return held[row]
 
     def behind(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """The instance that a row of 'sft' asks for, with its scenario; empty where the row asks for another model (its status or

@@ -206,7 +206,7 @@ def test_p2_threads_are_judged_side_by_side_and_alike(real: Running) -> None:
     (b'{"text": "0", "options": {"tolerance": 1}}', "no option 'tolerance'"), (b'{"text": "0", "options": {"shaping": 2}}', "less than 1"),
     (b'{"text": "0", "options": {"shaping": "a"}}', "numbers"), (b'{"text": "0", "options": {"undecided": true}}', "numbers"),
     (b'{"text": "0", "options": {"undecided": NaN}}', "a number or None"),
-    (b'{"text": "0", "options": {"judge": "equivalence"}}', "no judge 'equivalence'; known: optimum"),
+    (b'{"text": "0", "options": {"judge": "equivalent"}}', "no judge 'equivalent'; did you mean 'equivalence'?"),
     (b'{"text": ' + b"[" * 900 + b"]" * 900 + b"}", "cannot be read (RecursionError)"),
 ])
 def test_bad_bodies(quick: Running, body: bytes, words: str | None) -> None:
@@ -478,5 +478,5 @@ def test_a_client_without_a_service(caplog: pytest.LogCaptureFixture) -> None:
             Client(url)
     with pytest.raises(UsageError, match="at least 1"):
         Client("http://127.0.0.1:9", batch=0)
-    with pytest.raises(NotFound, match="known: optimum"):
-        rewards.compute_score("x", "x", 1, url="http://127.0.0.1:9", judge="equivalence")
+    with pytest.raises(NotFound, match="no judge"):
+        rewards.compute_score("x", "x", 1, url="http://127.0.0.1:9", judge="equivalent")
