@@ -55,8 +55,9 @@ def reference(text: str) -> str:
     sense, objective, rows, domains = parts(text)
     bounds = [f" {low} <= {name} <= {high}" for name, (low, high, _) in domains.items()]
     whole = [name for name, domain in domains.items() if domain[2]]
+    general = ["General", " " + " ".join(whole)] if whole else []
     return "\n".join(["Maximize" if sense == "max" else "Minimize", f" obj: {objective}", "Subject To",
-                      *(f" r{k}: {row}" for k, row in enumerate(rows)), "Bounds", *bounds, *(["General", " " + " ".join(whole)] if whole else []), "End"])
+                      *(f" r{k}: {row}" for k, row in enumerate(rows)), "Bounds", *bounds, *general, "End"])
 
 
 ASSIGNMENT = "min a + b + c + d; a + b = 1; c + d = 1; a + c = 1; b + d = 1; with a in 0..1 int, b in 0..1 int, c in 0..1 int, d in 0..1 int"

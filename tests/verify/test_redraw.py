@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -138,9 +139,8 @@ def test_a_suite_is_used_where_there_is_one_and_only_for_programs_that_read_data
         assert other.judge_answer(answer(INLINE + MODEL)).redraw == ""
         crash = other.judge_answer(in_files(LOAD + "assert len(value) == 5\n" + MODEL))  # on other sizes: nothing of its model
         assert crash.verdict is Verdict.EQUIVALENT and crash.redraw.startswith("undecided: data set 1: the program raised AssertionError")
-        foreign = in_files(LOAD + MODEL)
-        foreign = Answer(foreign.index, foreign.text, foreign.label, data={"data.json": foreign.data["data.json"].replace('"capacity": 500', '"capacity": 500, "more": 1')},
-                         reference=foreign.reference, instance=foreign.instance)
+        ours = in_files(LOAD + MODEL)
+        foreign = replace(ours, data={"data.json": ours.data["data.json"].replace('500', '500, "more": 1')})
         assert other.judge_answer(foreign).redraw == "not bound: its data files are not as we write them"
 
 
