@@ -309,10 +309,11 @@ class _Case:
         count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
         if not count or not answer.instance or (answer.rule or judge.rule) != "equivalence":
             return judgement
-        from orpipe.verify.redraw import redrawn  # families and their words, which few judges need
+        from orpipe.verify.redraw import Means, redrawn  # families and their words, which few judges need
 
         assert self.found is not None
-        judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, self._run, machine.solvers, judge.policy)
+        means = Means(self._run, machine.solvers.solve, machine.reference, judge.policy)
+        judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, means)
         return judgement
 
     def _run(self, code: str, data: Mapping[str, str] | None = None) -> Run:

@@ -30,12 +30,12 @@ from orpipe.render.files import data_csv, data_json
 from orpipe.scenarios import Labels, dress, scenario
 from orpipe.suites.suite import DataSet, Suite
 from orpipe.verify.answers import Answer
+from orpipe.verify.capture import Captured
 from orpipe.verify.rebind import Binding, bind
 from orpipe.verify.sandbox import Run
-from orpipe.verify.solving import Solvers
 from orpipe.verify.taxonomy import read_ending
 from orpipe.verify.truth import Truth
-from orpipe.verify.verdict import Judgement, Policy, Verdict, decide
+from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide
 
 _one_at_a_time = threading.Lock()  # units and families are made when first asked for, by one thread
 
@@ -178,11 +178,20 @@ def _as_we_write(files: Mapping[str, str], model: Model, data: Mapping[str, Any]
 
 
 
+@dataclass(frozen=True)
+class Means:
+    """What the judge lends: run(code, files) in the sandbox, its solve of a captured model, the truth of a reference MPS."""
+
+    run: Callable[[str, Mapping[str, str]], Run]
+    solve: Callable[[Captured, Truth, Policy], Solved]
+    reference: Callable[[str], Truth]
+    policy: Policy
+
+
 def redrawn(
-    judgement: Judgement, answer: Answer, code: str, k: int, suites: Mapping[str, Suite], run: Callable[[str, Mapping[str, str]], Run],
-    solvers: Solvers, policy: Policy,
+    judgement: Judgement, answer: Answer, code: str, k: int, suites: Mapping[str, Suite], means: Means,
 ) -> tuple[Judgement, str]:
-    """The judgement after up to k data sets, and what a row says of them.  run(code, files): in the sandbox.
+    """The judgement after up to k data sets, and what a row says of them.
 
     Only what passed so far is tried, and programs with their data inside only where equivalence is not proved: they are asked for
     this instance and no other."""
@@ -199,14 +208,14 @@ def redrawn(
         return judgement, f"not bound: {task}"
 
     def on(program: str, files: Mapping[str, str], truth: Truth) -> Judgement:
-        ended = run(program, files)
-        ending = read_ending(ended, "", files, policy.strict)
+        ended = means.run(program, files)
+        ending = read_ending(ended, "", files, means.policy.strict)
         if ending.blame != "none" or ended.captured is None:
             return Judgement(Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED, ending.reason, ending.failure)
         truth = turned(truth, ended.captured.maximize)
-        return decide(solvers.solve(ended.captured, truth, policy), truth, policy)
+        return decide(means.solve(ended.captured, truth, means.policy), truth, means.policy)
 
-    found = redraw(task, on, solvers.reference)
+    found = redraw(task, on, means.reference)
     evidence = {**judgement.evidence, "redraw": {"agreed": found.agreed, "how": task.how}}
     if found.difference is None:
         return replace(judgement, evidence=evidence), found.said

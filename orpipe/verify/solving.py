@@ -38,7 +38,7 @@ from orpipe.verify.verdict import Policy, Solved, Verdict
 
 _MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0
-_GRACE = 5.0  # seconds past the budget of a comparison: the first one imports the engine
+_GRACE = 15.0  # seconds past the budget of a comparison, which keeps it by itself: the first one imports the engine
 
 
 def truth_record(truth: Truth) -> dict[str, Any]:
