@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from orpipe.verify.against import weigh
 from orpipe.verify.answers import Answer
 from orpipe.verify.judge import Judge
 from orpipe.verify.taxonomy import Failure
-from orpipe.verify.verdict import Verdict
+from orpipe.verify.truth import Truth
+from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict
 
 REFUTED = {Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM}
 
@@ -193,3 +195,31 @@ def test_a_swap_of_names_alone_decides_nothing_for_a_foreign_reference(judge: Ju
     a, b = "min 2 x + 3 y; x + y >= 4; x <= 3", "min 3 x + 2 y; x + y >= 4; y <= 3"
     row = judge.judge(program(b), reference=reference(a))
     assert row.verdict is Verdict.SAME_OPTIMUM and "other quantities" in row.evidence["open"]
+
+
+SAME, WRONG, OPEN = Verdict.SAME_OPTIMUM, Verdict.WRONG_OPTIMUM, Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(("compared", "optimum", "verdict"), [
+    ("EQUIVALENT", SAME, "EQUIVALENT"), ("EQUIVALENT", OPEN, "EQUIVALENT"), ("EQUIVALENT", WRONG, "UNDECIDED"),
+    ("NOT_EQUIVALENT", SAME, "NOT_EQUIVALENT"), ("NOT_EQUIVALENT", WRONG, "NOT_EQUIVALENT"), ("NOT_EQUIVALENT", OPEN, "NOT_EQUIVALENT"),
+    ("WRONG_OPTIMUM", SAME, "WRONG_OPTIMUM"), ("WRONG_OPTIMUM", OPEN, "WRONG_OPTIMUM"), ("WRONG_OPTIMUM", WRONG, "WRONG_OPTIMUM"),
+    *((c, o, str(o)) for c in ("SAME_OPTIMUM", "UNDECIDED") for o in (SAME, WRONG, OPEN)),
+])
+def test_the_table_of_verdicts(compared: str, optimum: Verdict, verdict: str) -> None:
+    assert weighed(compared, optimum).verdict == verdict
+
+
+def weighed(compared: str, optimum: Verdict, mine: float = 30.0, tolerance: float = 1e-6, label: float = 29.0) -> Judgement:
+    record = {"verdict": compared, "method": "m", "sentence": "it is so", "map": [], "witness": None, "direction": None, "seconds": 0.0,
+              "evidence": {"optimum_a": 29.0, "optimum_b": mine, "status_a": "optimal", "status_b": "optimal"}, "senses": [True, True]}
+    return weigh(Judgement(optimum, "reason"), record, Solved("optimal", True, mine), Truth.optimum(label, True), Policy(tolerance))
+
+
+def test_a_looser_tolerance_holds_for_the_reference_too_and_a_label_of_its_own_is_told() -> None:
+    assert weighed("WRONG_OPTIMUM", SAME, 29.01, tolerance=1e-3).verdict is SAME
+    assert weighed("WRONG_OPTIMUM", SAME, 30.0, tolerance=1e-3).verdict is WRONG
+    found = weighed("WRONG_OPTIMUM", SAME, 30.0, label=30.0)  # the label is not the reference's optimum
+    assert found.verdict is OPEN and "contradict" in found.reason
+    fault = weigh(Judgement(SAME, "reason"), {"fault": "out of time"}, Solved("optimal"), Truth.optimum(1), Policy())
+    assert fault.verdict is SAME and fault.evidence["open"] == "out of time"
