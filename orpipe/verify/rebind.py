@@ -161,7 +161,7 @@ def bind(code: str, model: Model, data: Mapping[str, Any]) -> Binding | str:
         return "none of its literals is the data of one parameter and of no other"
     rest = [leaf for leaf in rest if leaf.start not in taken]
     fixed = {fraction(e.value) for symbol, known in wanted.items() if symbol not in places for e in known}
-    sizes = {Fraction(k) for s in model.sets if not s.derived for k in range(len(data[s.symbol]) + 1)}
+    sizes = {Fraction(k) for s in model.sets if not s.derived for k in range(len(data[s.symbol]) + 2)}  # range(1, n + 1)
     bound = {fraction(e.value) for some in places.values() for e, _ in some}
     for leaf in rest:
         line = code.encode()[:leaf.start].count(b"\n") + 1
