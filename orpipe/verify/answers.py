@@ -13,17 +13,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import orpipe.suites
 from orpipe.errors import UsageError
-from orpipe.suites import Suite
 from orpipe.verify import presets
 from orpipe.verify.attached import shown_files
 from orpipe.verify.own import Instances
 from orpipe.verify.presets import Fields, Preset
 from orpipe.verify.records import Records, open_records
 from orpipe.verify.truth import SENTINELS, Truth
+
+if TYPE_CHECKING:
+    from orpipe.suites.suite import Suite
 
 _FIRST = 50
 _ROW = ("instance_id", "status", "objective_exact", "metadata")  # by which a row of our dataset finds its instance
@@ -74,6 +75,8 @@ class Answers:
 
     def suites(self) -> Mapping[str, Suite]:
         """Hidden data by structure hash, where the dataset of the references has any."""
+        import orpipe.suites
+
         read = getattr(orpipe.suites, "read_suites", None)
         return read(self.instances.folder) if read is not None and self.instances is not None else {}
 

@@ -23,11 +23,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from orpipe import __version__
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
-from orpipe.suites.suite import Suite
 from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
@@ -38,6 +37,9 @@ from orpipe.verify.solving import Solvers
 from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
+
+if TYPE_CHECKING:
+    from orpipe.suites.suite import Suite
 
 _DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
 _RETRIES = 2

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
@@ -28,7 +28,6 @@ from orpipe.instances import stream
 from orpipe.mps import write_mps
 from orpipe.render.files import data_csv, data_json
 from orpipe.scenarios import Labels, dress, scenario
-from orpipe.suites.suite import DataSet, Suite
 from orpipe.verify.answers import Answer
 from orpipe.verify.capture import Captured
 from orpipe.verify.rebind import Binding, bind
@@ -36,6 +35,9 @@ from orpipe.verify.sandbox import Run
 from orpipe.verify.taxonomy import read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide
+
+if TYPE_CHECKING:
+    from orpipe.suites.suite import DataSet, Suite
 
 _one_at_a_time = threading.Lock()  # units and families are made when first asked for, by one thread
 
