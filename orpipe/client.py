@@ -22,7 +22,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orpipe.errors import EnvironmentError_, UsageError
-from orpipe.rewards import RewardFunction, Worth
+from orpipe.rewards import RewardFunction, Worth, check_table
+from orpipe.verify.against import Rule
 from orpipe.verify.items import Item
 
 log = logging.getLogger(__name__)
@@ -50,17 +51,18 @@ class _TooLarge(UsageError):
 @dataclass(frozen=True)
 class Client(RewardFunction):
     """url: of the service; timeout: seconds to wait for one response; patience: seconds to go on while the service is full
-    or cannot be reached; batch: answers in a request; parallel: requests at a time."""
+    or cannot be reached; rule: "optimum" or "equivalence"; batch: answers in a request; parallel: requests at a time."""
 
     url: str = "http://127.0.0.1:8000"
     token: str = field(default="", repr=False)
     timeout: float = field(default=900.0, kw_only=True)
     patience: float = field(default=300.0, kw_only=True)
+    rule: Rule = field(default="optimum", kw_only=True)
     batch: int = field(default=32, kw_only=True)
     parallel: int = field(default=4, kw_only=True)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        check_table(self.rule, self.undecided, self.shaping)
         try:
             parts = urlsplit(self.url)
             good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -79,13 +81,13 @@ class Client(RewardFunction):
 
     def judge(self, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Rows (VerdictRow.record) in the order of the answers; see orpipe.serve for what an answer is."""
-        return [row for found in self._batches("/judge", answers, {}) for row in found["rows"]]
+        return [row for found in self._batches("/judge", answers, {"judge": self.rule}) for row in found["rows"]]
 
     def rewards(self, answers: Sequence[Mapping[str, Any]]) -> list[float | None]:
         return [w.reward for w in self.judged([dict(a) for a in answers])]
 
     def judged(self, items: Sequence[Item]) -> list[Worth]:
-        options = {"undecided": self.undecided, "shaping": self.shaping}
+        options = {"undecided": self.undecided, "shaping": self.shaping, "judge": self.rule}
         return [Worth(*one) for found in self._batches("/reward", items, options)
                 for one in zip(found["rewards"], found["verdicts"], found["failures"], found["reasons"], strict=True)]
 

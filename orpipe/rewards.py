@@ -1,6 +1,7 @@
 """Rewards for training: what a completion is worth, read off the judge's verdict.
 
 TRL     GRPOTrainer(..., reward_funcs=optimum_reward(workers=8))      or `reward`, the same with the defaults
+        equivalence_reward(dataset="data/out"): a completion to an instance of ours is compared with its model
 verl    custom_reward_function.path=pkg://orpipe.rewards, .name=compute_score; `compute_scores` for the batch manager
 
     verdict                            reward
@@ -23,23 +24,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from orpipe.errors import NotFound, UsageError
+from orpipe.verify.against import RULES, Rule
 from orpipe.verify.answers import Answer
 from orpipe.verify.items import Item, Skipped, answer, items, unread, verl_item
 from orpipe.verify.judge import Judge, VerdictRow
+from orpipe.verify.own import Instances
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.verdict import Verdict
 
 __all__ = [
     "REWARDS", "JudgeSettings", "OptimumReward", "Worth", "close", "compute_score", "compute_score_dict", "compute_scores",
-    "optimum_reward", "reward", "worth",
+    "equivalence_reward", "optimum_reward", "reward", "worth",
 ]
 
 log = logging.getLogger(__name__)
 
-JUDGES = ("optimum",)
+JUDGES: tuple[Rule, ...] = RULES
 REWARDS: Mapping[Verdict, float] = {
     Verdict.EQUIVALENT: 1.0, Verdict.SAME_OPTIMUM: 1.0,
     Verdict.WRONG_OPTIMUM: 0.0, Verdict.NOT_EQUIVALENT: 0.0, Verdict.ERROR: 0.0,
@@ -93,10 +97,12 @@ class JudgeSettings:
     tolerance: float = 1e-6
     strict: bool = False
     isolation: Literal["best", "full"] = "best"
+    rule: Rule = "optimum"
+    budget: float = 5.0
 
     def judge(self) -> Judge:
         return Judge(self.workers or os.cpu_count() or 1, timeout=self.timeout, tolerance=self.tolerance, strict=self.strict,
-                     isolation=self.isolation)
+                     isolation=self.isolation, rule=self.rule, budget=self.budget)
 
 
 _lock = threading.Lock()
@@ -130,6 +136,11 @@ def _rows(settings: JudgeSettings, answers: Sequence[Answer]) -> list[VerdictRow
                 found.append(judge.judge_answer(answers[0]))
                 _inherited.discard(settings)
     return found + list(judge.judge_many(answers[len(found):]))
+
+
+@cache
+def _instances(folder: str) -> Instances | None:
+    return Instances.of(Path(folder))
 
 
 def close() -> None:
@@ -219,16 +230,18 @@ def _say_once(key: str, message: str) -> None:
 
 @dataclass(frozen=True)
 class OptimumReward(RewardFunction):
-    """Judged on this machine, by the optimum."""
+    """Judged on this machine.  dataset: folder of ours whose instances are the reference models of rows with an `instance_id`."""
 
     settings: JudgeSettings = JudgeSettings()
+    dataset: str = ""
 
     def judged(self, items: Sequence[Item]) -> list[Worth]:
         answers: list[Answer] = []
         skipped: dict[int, Worth] = {}
+        known = _instances(self.dataset) if self.dataset else None
         for k, item in enumerate(items):
             try:
-                answers.append(answer(item, k))
+                answers.append(answer(item, k, known))
             except Exception as error:  # of this row alone
                 skipped[k] = self._skipped(unread(error))
         rows = iter(_rows(self.settings, answers))
@@ -242,19 +255,29 @@ class OptimumReward(RewardFunction):
 def optimum_reward(
     *, workers: int | None = None, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
     shaping: float = 0.0, undecided: float | None = None, isolation: Literal["best", "full"] = "best",
-    judge: str = "optimum", name: str = "optimum", label: str = "", data: str = "",
+    judge: Rule = "optimum", name: str = "", label: str = "", data: str = "", budget: float = 5.0, dataset: str = "",
 ) -> OptimumReward:
     """A reward function for TRL.  workers: programs run at a time (default: one a core); timeout: seconds that a program
     may run; the rest as of `Judge` and `RewardFunction`.
+
+    judge "equivalence": where a completion has a reference model (a column `reference`; or, for rows of `dataset`, a folder of
+    ours, their instance's), the two are compared within `budget` seconds, and only what nothing refutes passes.
 
     Raises UsageError, NotFound (no such `judge`) or EnvironmentError_ (isolation="full" is not to be had).
     """
     if workers is not None and workers < 1:
         raise UsageError(f"a reward needs at least one worker, not {workers}")
     check_table(judge, undecided, shaping)
-    settings = JudgeSettings(workers or 0, timeout, tolerance, strict, isolation)
+    settings = JudgeSettings(workers or 0, timeout, tolerance, strict, isolation, judge, budget)
     _judge(settings)
-    return OptimumReward(settings, name=name, undecided=undecided, shaping=shaping, label=label, data=data)
+    if dataset and _instances(dataset) is None:
+        raise UsageError(f"'{dataset}' is no folder written by 'orpipe generate'; without one give reference models in a column 'reference'")
+    return OptimumReward(settings, dataset, name=name or judge, undecided=undecided, shaping=shaping, label=label, data=data)
+
+
+def equivalence_reward(**settings: Any) -> OptimumReward:
+    """As `optimum_reward` with judge="equivalence"."""
+    return optimum_reward(**{"judge": "equivalence", **settings})
 
 
 reward = OptimumReward()
@@ -323,7 +346,8 @@ def _made(undecided: float, settings: tuple[tuple[str, Any], ...]) -> RewardFunc
             return optimum_reward(**given)
         from orpipe.client import Client, read_token
 
-        check_table(given.pop("judge", JUDGES[0]), undecided, given.get("shaping", 0.0))
-        return Client(url, read_token(token_file) if token_file else "", **given)
+        rule = given.pop("judge", JUDGES[-1])
+        check_table(rule, undecided, given.get("shaping", 0.0))
+        return Client(url, read_token(token_file) if token_file else "", rule=rule, **given)
     except TypeError as error:
         raise UsageError(f"wrong reward settings: {error}") from None

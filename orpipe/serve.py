@@ -5,7 +5,8 @@
     GET  /health    versions, isolation, workers, queue, limits
 
 An answer is an object as `orpipe.verify.items.answer` reads it: "text", a label ("truth", "answer", "objective", "status", ...),
-"data" or "files", "reference".  "options" beside it: judge, undecided, shaping.  Every error is {"error": one sentence}:
+"data" or "files", "reference".  "options" beside it: judge ("equivalence", the default, compares with
+"reference", or with the instance that "instance_id" names; "optimum"), undecided, shaping.  Every error is {"error": one sentence}:
 400, 401, 404, 405, 408, 411, 413, 415, 429 (the queue is full), 431, 503 (stopping), the last two with Retry-After.
 """
 
@@ -26,7 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -35,11 +36,12 @@ from orpipe import __version__
 from orpipe.client import Client, read_token
 from orpipe.errors import OrpipeError, UsageError
 from orpipe.http1 import MOST_HEAD, Head, Refused, drain, read_body, read_head, response, send
-from orpipe.rewards import check_table, worth
+from orpipe.rewards import JUDGES, check_table, worth
 from orpipe.verify.answers import Answer
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.items import answer
 from orpipe.verify.judge import Judge, VerdictRow
+from orpipe.verify.own import Instances
 from orpipe.verify.sandbox import Job, Pool, Run
 
 __all__ = ["Bounds", "Client", "LastPool", "Service", "is_loopback", "read_token"]
@@ -82,7 +84,7 @@ class _Asked:
     shaping: float
 
 
-def _read(body: bytes, most: int) -> _Asked:
+def _read(body: bytes, most: int, instances: Instances | None = None) -> _Asked:
     """Refused for whatever is not as the module's docstring says."""
     try:
         content = json.loads(body)
@@ -103,7 +105,7 @@ def _read(body: bytes, most: int) -> _Asked:
     if not _number(shaping) or not (undecided is None or _number(undecided)):
         raise Refused(400, "the options 'shaping' and 'undecided' are numbers ('undecided' may be null)")
     try:
-        check_table(str(options.get("judge", "optimum")), undecided, shaping)
+        check_table(str(options.get("judge", JUDGES[0])), undecided, shaping)
     except OrpipeError as error:
         raise Refused(400, str(error)) from None
     answers = []
@@ -112,7 +114,7 @@ def _read(body: bytes, most: int) -> _Asked:
         if not isinstance(item, dict):
             raise Refused(400, f"{where}not an object")
         try:
-            answers.append(answer(item, k))
+            answers.append(replace(answer(item, k, instances), rule=str(options.get("judge", ""))))
         except UsageError as error:
             raise Refused(400, f"{where}{error}") from None
         except Exception as error:
@@ -142,9 +144,11 @@ class LastPool(Pool):
 
 
 class Service:
-    """Judges over HTTP until it is stopped.  token: "" lets everybody in who can connect."""
+    """Judges over HTTP until it is stopped.  token: "" lets everybody in who can connect.  instances: reference models of
+    answers with an "instance_id"."""
 
-    def __init__(self, judge: Judge, *, token: str = "", bounds: Bounds | None = None) -> None:
+    def __init__(self, judge: Judge, *, token: str = "", bounds: Bounds | None = None, instances: Instances | None = None) -> None:
+        self.instances = instances
         self.judge, self.token, self.bounds = judge, token.encode(), bounds or Bounds()
         if self.bounds.queue < 1:
             raise UsageError(f"the queue holds at least one answer, not {self.bounds.queue}")
@@ -289,7 +293,7 @@ class Service:
             raise Refused(415, "send the body as Content-Type: application/json", close=unread)
         self._room(1, unread)
         body = await read_body(reader, writer, head, self.bounds.read)
-        asked = await asyncio.to_thread(_read, body, self.most)
+        asked = await asyncio.to_thread(_read, body, self.most, self.instances)
         rows = await self._judged(asked.answers, reader, writer)
         if head.path == "/judge":
             lines = [row.line().strip() for row in rows]
@@ -361,7 +365,7 @@ class Service:
         return {
             "status": "stopping" if self._stop.is_set() else "ok", "versions": _versions(), "isolation": self.isolation,
             "workers": judge.workers, "queue": {"held": self.held, "most": bounds.queue}, "judged": dict(self.verdicts),
-            "seconds_up": round(time.monotonic() - self.began, 1), "judges": ["optimum"], "options": list(OPTIONS),
+            "seconds_up": round(time.monotonic() - self.began, 1), "judges": list(JUDGES), "options": list(OPTIONS),
             "limits": {"answers": self.most, "body": bounds.body, "timeout": judge.limits.seconds, "solve_timeout": judge.solve_timeout},
             "tolerance": str(judge.policy),
         }

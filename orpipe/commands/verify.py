@@ -26,6 +26,12 @@ def verify(
     tolerance: Annotated[float, typer.Option(help="Relative tolerance of the optimum.")] = 1e-6,
     strict: Annotated[bool, typer.Option("--strict", help="Labels exactly as printed; programs must end well and call their own functions.")] = False,
     algebra: Annotated[bool, typer.Option("--algebra", help="Judge answers without a program by their formulation, where a reference is.")] = False,
+    judge: Annotated[Literal["equivalence", "optimum"], typer.Option(
+        help="equivalence: compare with the reference model where there is one; optimum: never.")] = "equivalence",
+    budget: Annotated[float, typer.Option(help="Seconds of one comparison with a reference model.")] = 5.0,
+    probes: Annotated[bool, typer.Option("--probes", help="Accept as equivalent what many probes could not tell apart.")] = False,
+    redraw: Annotated[int | None, typer.Option(min=0, help="Hidden data sets on which a program that passed is run again (default: 3 "
+                                               "for programs that read data files, where the dataset has suites).")] = None,
     require_isolation: Annotated[Literal["full", "best"], typer.Option(help="full: refuse to run with less than every layer.")] = "best",
     preset: Annotated[str, typer.Option(help="Public layout: nl4opt, mamo, industryor, optmath, optibench, bench4opt, orpipe.")] = "",
     labels: Annotated[Path | None, typer.Option(help="File or folder with the labels, joined by index, question or position.")] = None,
@@ -66,12 +72,13 @@ def verify(
     if not output.parent.is_dir():
         say(f"folder '{output.parent}' is made for the verdicts")
     with (
-        Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, algebra=algebra, isolation=require_isolation, solve_timeout=solve_timeout,
-              limits=Limits(memory=memory << 20)) as judge,
+        Judge(workers, timeout=timeout, tolerance=tolerance, strict=strict, isolation=require_isolation, solve_timeout=solve_timeout,
+              limits=Limits(memory=memory << 20), rule=judge, budget=budget, probes=probes, redraw=redraw, suites=answers.suites(),
+              algebra=algebra) as referee,
         _progress() as advance,
     ):
-        tally = judge_file(judge, answers, output, overwrite=overwrite, limit=limit, progress=advance, said=say)
-    settings = {"tolerance": str(judge.policy), "timeout": f"{timeout:g} s", "orpipe": __version__, "verdicts": str(output)}
+        tally = judge_file(referee, answers, output, overwrite=overwrite, limit=limit, progress=advance, said=say)
+    settings = {"judge": judge, "tolerance": str(referee.policy), "timeout": f"{timeout:g} s", "orpipe": __version__, "verdicts": str(output)}
     found = tally.report(ks, seed, settings)
     if report is not None:
         import json

@@ -13,16 +13,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orpipe.errors import UsageError
 from orpipe.verify import presets
 from orpipe.verify.attached import shown_files
+from orpipe.verify.own import Instances
 from orpipe.verify.presets import Fields, Preset
 from orpipe.verify.records import Records, open_records
 from orpipe.verify.truth import SENTINELS, Truth
 
+if TYPE_CHECKING:
+    from orpipe.suites.suite import Suite
+
 _FIRST = 50
+_ROW = ("instance_id", "status", "objective_exact", "metadata")  # by which a row of our dataset finds its instance
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Answer:
     """One answer to one problem.  index, sample: its key in every report; position: its place in the input.
 
     label: as the file has it; data: file name -> text; reference: text of a reference model (LP or MPS), "" if none.
+    instance: of an instance of ours its row of the config 'instances' and its scenario.  rule: "equivalence" or "optimum", "" for the
+    judge's own.
     """
 
     index: int | str
@@ -43,6 +50,8 @@ class Answer:
     family: str = ""
     level: str = ""
     reference: str = ""
+    instance: Mapping[str, Any] = field(default_factory=dict)
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,7 @@ class Answers:
     labels: Labels | None
     benchmark: str
     said: tuple[str, ...]
+    instances: Instances | None = None
 
     @property
     def digest(self) -> str:
@@ -62,6 +72,13 @@ class Answers:
         parts = [self.records.digest, repr(self.fields), self.preset.name if self.preset else "", self.benchmark]
         parts += [self.labels.digest] if self.labels else []
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def suites(self) -> Mapping[str, Suite]:
+        """Hidden data by structure hash, where the dataset of the references has any."""
+        import orpipe.suites
+
+        read = getattr(orpipe.suites, "read_suites", None)
+        return read(self.instances.folder) if read is not None and self.instances is not None else {}
 
     def __iter__(self) -> Iterator[Answer]:
         """Raises UsageError with the line for a record that cannot be read."""
@@ -91,10 +108,14 @@ class Answers:
         about = about_problem(record, f, number, self.preset)
         if self.labels is not None:
             known = self.labels.find(record, about["index"] if f.index else None, number)
-            about |= {k: v for k, v in known.items() if k != "index" and (k in ("label", "reference") or not about[k])}
+            about |= {k: v for k, v in known.items() if k != "index" and (k in ("label", "reference", "row") or not about[k])}
         about["benchmark"] = about["benchmark"] or self.benchmark
         about["problem"] = about["problem"] or ""
         about["data"] = about["data"] or shown_files(about["problem"])
+        row = about.pop("row")
+        instance = self.instances.behind(row) if self.instances is not None and row else {}
+        if instance and not about["reference"]:
+            about |= {"instance": instance, "reference": instance["mps"]}
         return about
 
 
@@ -131,7 +152,10 @@ def open_answers(
         said.append("label: no field found; every verdict will be UNDECIDED (name one with --label-field, or a file with --labels)")
     if not fields.data and fields.question and any(shown_files(_message(r.get(fields.question)) or "") for r in first):
         said.append(f"data: files shown in field '{fields.question}'")
-    return Answers(records, fields, chosen, joined, benchmark or (preset if chosen else ""), tuple(said))
+    instances = Instances.of(labels if joined is not None else path)
+    if instances is not None:
+        said.append(f"references: {len(instances.places)} instances of '{instances.folder}'")
+    return Answers(records, fields, chosen, joined, benchmark or (preset if chosen else ""), tuple(said), instances)
 
 
 # --------------------------------------------------------------------------------------------------- parts of a record
@@ -152,6 +176,7 @@ def about_problem(record: Mapping[str, Any], f: Fields, number: int, chosen: Pre
         "family": str(record.get(f.family) or "") if f.family else "",
         "level": "" if not f.level or record.get(f.level) is None else str(record[f.level]),
         "reference": reference if isinstance(reference, str) else "",
+        "row": {name: record.get(name) for name in _ROW} if record.get("instance_id") else {},
     }
 
 

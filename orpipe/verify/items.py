@@ -14,6 +14,7 @@ from typing import Any
 from orpipe.errors import UsageError
 from orpipe.verify.answers import Answer, about_problem, files, texts
 from orpipe.verify.attached import shown_files
+from orpipe.verify.own import Instances
 from orpipe.verify.presets import GUESSES, PRESETS, Fields
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth
@@ -30,12 +31,13 @@ class Skipped:
 
 
 _TEXT = ("text", "completion", "response")
-KNOWN = frozenset({*GUESSES["label"], *GUESSES["data"], *GUESSES["reference"], "status", "sense", "dialect"})
+KNOWN = frozenset({*GUESSES["label"], *GUESSES["data"], *GUESSES["reference"], "status", "sense", "dialect", "instance_id", "metadata"})
 
 
-def answer(item: Mapping[str, Any], index: int | str = 0) -> Answer:
+def answer(item: Mapping[str, Any], index: int | str = 0, instances: Instances | None = None) -> Answer:
     """An answer from a record: "text" (a text or a chat), the label under any of the names known to `orpipe verify` or as
     in a row of our own dataset, "data" or "files" (or a "prompt" that shows them), "reference" (LP or MPS text).
+    instances: where a row of our dataset finds its instance, which is then the reference.
 
     Raises UsageError if there is no text; names of more fields: index, sample, benchmark, family, level.
     """
@@ -44,12 +46,14 @@ def answer(item: Mapping[str, Any], index: int | str = 0) -> Answer:
         raise UsageError("no 'text': give the completion as a text or as a chat")
     benchmark, family, level = (str(item.get(key) or "") for key in ("benchmark", "family", "level"))
     given, sample = item.get("index", index), item.get("sample", 0)
-    reference = _first(item, "reference")
+    instance = instances.behind(item) if instances is not None and _own(item) else {}
+    reference = instance.get("mps") or _first(item, "reference")
     return Answer(
         given if isinstance(given, (int, str)) and not isinstance(given, bool) else index, said(item[name]), _label(item),
         sample if isinstance(sample, int) and not isinstance(sample, bool) else 0,
         data=files(_first(item, "data")) or shown_files(_question(item.get("prompt"))),
-        reference=reference if isinstance(reference, str) else "", benchmark=benchmark, family=family, level=level)
+        reference=reference if isinstance(reference, str) else "", benchmark=benchmark, family=family, level=level,
+        instance=instance)
 
 
 def items(prompts: Any, completions: Sequence[Any], columns: Mapping[str, Any], label: str, data: str) -> list[Item | Skipped]:

@@ -23,10 +23,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from orpipe import __version__
-from orpipe.errors import EnvironmentError_, UsageError
+from orpipe.errors import EnvironmentError_, NotFound, UsageError
+from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
@@ -38,8 +39,12 @@ from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
 
+if TYPE_CHECKING:
+    from orpipe.suites.suite import Suite
+
 _DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
 _RETRIES = 2
+_REDRAWS = 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,9 @@ class VerdictRow:
     status, objective: of the captured model, by our own solve; "" and None if there is none.  truth: the label as
     understood.  extraction: where the code was found.  solves: how often the program solved or wrote a model; the last
     state was judged.  seconds: in all; run_seconds in the sandbox, solve_seconds in our solve.  isolation: "full", "without
-    ..." or "" (nothing was run).  rules: right or wrong under published rules; empty where undecided.
+    ..." or "" (nothing was run).  optimum: the verdict of the optimum alone.  redraw: "redraw(k)" where hidden data were
+    tried and none differed, "differs", or why none were; "" if none were asked for.  rules: right or wrong under published
+    rules; empty where undecided.
     """
 
     index: int | str
@@ -77,6 +84,8 @@ class VerdictRow:
     run_seconds: float = 0.0
     solve_seconds: float = 0.0
     isolation: str = ""
+    optimum: str = ""
+    redraw: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     benchmark: str = ""
     family: str = ""
@@ -107,12 +116,16 @@ class Judge:
     strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
     what the machine has and names it in every row.  algebra: an answer without a program is judged by the formulation it
     writes, where a reference model is there (orpipe.verify.formulation).  pool: an own sandbox.Pool, left open when the judge is closed.
+    rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds; "optimum" never
+    does.  probes: what many probes cannot tell apart counts as equivalent.  redraw: on how many hidden data sets a program that
+    passed is run (default: 3 for one that reads data files and has a suite); suites: by structure hash.
     """
 
     def __init__(
         self, workers: int = 1, *, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
         isolation: Literal["best", "full"] = "best", solve_timeout: float | None = None, limits: Limits | None = None,
-        pool: Pool | None = None, algebra: bool = False,
+        pool: Pool | None = None, rule: Rule = "equivalence", budget: float = 5.0, probes: bool = False,
+        redraw: int | None = None, suites: Mapping[str, Suite] | None = None, algebra: bool = False,
     ) -> None:
         if workers < 1:
             raise UsageError(f"a judge needs at least one worker, not {workers}")
@@ -121,6 +134,14 @@ class Judge:
                 raise UsageError(f"the {name} is in seconds and positive, not {value:g}")
         if isolation not in ("best", "full"):
             raise UsageError(f"isolation is 'best' or 'full', not '{isolation}'")
+        if rule not in RULES:
+            raise NotFound.among("judge", rule, RULES)
+        if not budget > 0:
+            raise UsageError(f"the budget of a comparison is in seconds and positive, not {budget:g}")
+        self.rule: Rule = rule
+        if redraw is not None and redraw < 0:
+            raise UsageError(f"redraw is a number of data sets, not {redraw}")
+        self.budget, self.probes, self.redraw, self.suites = budget, probes, redraw, dict(suites or {})
         self.workers, self.isolation, self.policy = workers, isolation, Policy(tolerance, strict)
         self.limits, self.algebra = replace(limits or Limits(), seconds=timeout), algebra
         self.solve_timeout = timeout if solve_timeout is None else solve_timeout
@@ -277,6 +298,8 @@ class _Case:
     run: Run | None = None
     ending: Ending | None = None
     solved: Solved | None = None
+    optimum: Judgement | None = None
+    redraw: str = ""
 
     def judged(self) -> VerdictRow:
         judge, answer, machine = self.judge, self.answer, self.machine
@@ -299,7 +322,12 @@ class _Case:
             verdict = Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED
             return self.row(Judgement(verdict, ending.reason, ending.failure))
         self.solved = machine.solvers.solve(run.captured, self.truth, judge.policy)
-        judgement = decide(self.solved, self.truth, judge.policy)
+        judgement = self.optimum = decide(self.solved, self.truth, judge.policy)
+        if answer.reference and (answer.rule or judge.rule) == "equivalence":
+            settings = {"budget": judge.budget, "names": "trusted" if answer.instance else "foreign", "accept_probes": judge.probes}
+            compared = machine.solvers.compare(run.captured, Reference(answer.reference, about(answer.instance)), settings)
+            judgement = weigh(judgement, compared, self.solved, self.truth, judge.policy)
+        judgement = self._redrawn(judgement, machine)
         reason = judgement.reason
         if run.n_solves > 1:
             reason += f"; the last of {run.n_solves} solves was judged"
@@ -307,9 +335,22 @@ class _Case:
             reason += f"; after its solve {ending.reason}"
         return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
 
-    def _run(self, code: str) -> Run:
+    def _redrawn(self, judgement: Judgement, machine: _Machine) -> Judgement:
+        judge, answer = self.judge, self.answer
+        known = bool(answer.data) and answer.instance.get("structure_hash") in judge.suites
+        count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
+        if not count or not answer.instance or (answer.rule or judge.rule) != "equivalence":
+            return judgement
+        from orpipe.verify.redraw import Means, redrawn  # families and their words, which few judges need
+
+        assert self.found is not None
+        means = Means(self._run, machine.solvers.solve, machine.reference, judge.policy)
+        judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, means)
+        return judgement
+
+    def _run(self, code: str, data: Mapping[str, str] | None = None) -> Run:
         """In the sandbox; again where the sandbox itself failed."""
-        job = Job(code, self.answer.data, self.judge.limits)
+        job = Job(code, self.answer.data if data is None else data, self.judge.limits)
         run = Run("sandbox", "the judge was closed before the program ran")
         try:
             for _ in range(1 + _RETRIES):
@@ -340,6 +381,7 @@ class _Case:
             extraction=self.found.how if self.found else "", solves=run.n_solves if run is not None else 0,
             method=judgement.method, evidence=judgement.evidence,
             rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
+            optimum=(self.optimum or judgement).verdict, redraw=self.redraw,
             tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
             solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
             benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,

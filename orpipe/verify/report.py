@@ -4,6 +4,9 @@ pass@1 is the mean over problems of the share of right answers, pass@k the mean 
 1 - C(n-c, k) / C(n, k) over the problems with n >= k samples.  Undecided answers count neither for nor against: they are
 left out of n, and their number stands beside; `if_undecided_wrong` is pass@1 with all of them wrong.
 
+Where answers were compared with a reference model, the same pass@k stands beside under the rule of the optimum alone, and with
+nothing but what was proved equivalent.
+
 Intervals are 95%: Wilson's where every problem has one decided answer and k = 1, else the percentile bootstrap over
 problems (2000 re-draws, seeded).
 """
@@ -49,6 +52,9 @@ class _Problem:
     answers: int = 0
     decided: int = 0
     right: int = 0
+    by_optimum: int = 0
+    optimum_decided: int = 0
+    proved: int = 0
     rules: Counter[str] = field(default_factory=Counter)
 
 
@@ -99,8 +105,9 @@ def estimate(cases: Iterable[tuple[int, int]], k: int, seed: int = 0) -> Estimat
 
 @dataclass(frozen=True)
 class Slice:
-    """All answers, or those of one benchmark, family, level or library.  passes: pass@k by k; rules: pass@1 under
-    published rules."""
+    """All answers, or those of one benchmark, family, level or library.  passes: pass@k by k; judges: the same by the
+    optimum alone and by proofs of equivalence alone; rules: pass@1 under published rules.  tiers: answers by what their
+    verdict rests on."""
 
     name: str
     answers: int
@@ -111,12 +118,17 @@ class Slice:
     passes: Mapping[int, Estimate]
     if_undecided_wrong: float | None
     rules: Mapping[str, Estimate]
+    judges: Mapping[str, Mapping[int, Estimate]] = field(default_factory=dict)
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    redraws: Mapping[str, int] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         return {
             "answers": self.answers, "problems": self.problems, "undecided": self.undecided, "verdicts": dict(self.verdicts),
             "failures": dict(self.failures), "pass": {str(k): e.record() for k, e in self.passes.items()},
             "pass_1_if_undecided_wrong": self.if_undecided_wrong, "published_rules": {k: e.record() for k, e in self.rules.items()},
+            "judges": {name: {str(k): e.record() for k, e in found.items()} for name, found in self.judges.items()},
+            "tiers": dict(self.tiers), "redraws": dict(self.redraws),
         }
 
 
@@ -159,12 +171,16 @@ class _Sum:
         self.problems: dict[tuple[str, str], _Problem] = defaultdict(_Problem)
         self.verdicts: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
+        self.tiers: Counter[str] = Counter()
+        self.redraws: Counter[str] = Counter()
+        self.compared = False
 
     def add(self, row: Mapping[str, Any]) -> None:
         verdict = Verdict(row["verdict"])
         problem = self.problems[str(row.get("benchmark") or ""), str(row["index"])]
         problem.answers += 1
         self.verdicts[verdict] += 1
+        self._count_proofs(row, verdict, problem)
         failure = str(row.get("failure") or "")
         if failure:
             kind = row.get("exception")
@@ -176,6 +192,17 @@ class _Sum:
             for rule in row.get("rules") or {}:
                 problem.rules[rule] += 0
 
+    def _count_proofs(self, row: Mapping[str, Any], verdict: Verdict, problem: _Problem) -> None:
+        optimum = Verdict(row.get("optimum") or verdict)
+        problem.optimum_decided += optimum.decided
+        problem.by_optimum += optimum.passed
+        problem.proved += verdict is Verdict.EQUIVALENT
+        self.compared = self.compared or verdict in (Verdict.EQUIVALENT, Verdict.NOT_EQUIVALENT) or "compared" in (row.get("evidence") or {})
+        if row.get("method"):
+            self.tiers[f"{verdict}: {row['method']}"] += 1
+        if row.get("redraw"):
+            self.redraws[str(row["redraw"]).partition(":")[0]] += 1
+
     def slice(self, name: str, ks: Sequence[int], seed: int) -> Slice:
         problems = list(self.problems.values())
         answers, decided = (sum(getattr(p, what) for p in problems) for what in ("answers", "decided"))
@@ -186,8 +213,17 @@ class _Sum:
         return Slice(
             name, answers, len(problems), answers - decided, {str(k): v for k, v in self.verdicts.most_common()},
             dict(self.failures.most_common()), passes, sum(pessimistic) / len(pessimistic) if pessimistic else None,
-            {rule: e for rule, e in found.items() if e is not None},
+            {rule: e for rule, e in found.items() if e is not None}, self._judges(problems, ks, seed), dict(self.tiers.most_common()),
+            dict(self.redraws.most_common()),
         )
+
+    def _judges(self, problems: Sequence[_Problem], ks: Sequence[int], seed: int) -> dict[str, dict[int, Estimate]]:
+        if not self.compared:
+            return {}
+        cases = {"the optimum alone": [(p.optimum_decided, p.by_optimum) for p in problems],
+                 "equivalence": [(p.decided, p.right) for p in problems],
+                 "proved equivalent only": [(p.decided, p.proved) for p in problems]}
+        return {name: {k: e for k in ks if (e := estimate(some, k, seed)) is not None} for name, some in cases.items()}
 
 
 @dataclass(frozen=True)
@@ -215,6 +251,7 @@ class Report:
         lines += [(f"pass@{k}", f"{e} over {e.problems} problems ({e.method})") for k, e in t.passes.items()]
         if t.undecided and t.if_undecided_wrong is not None and t.passes:
             lines.append(("pass@1, undecided as wrong", f"{100 * t.if_undecided_wrong:.1f}%"))
+        lines += [(f"pass@{k} by {name}", str(e)) for name, found in t.judges.items() for k, e in found.items()]
         lines += [(f"pass@1 by the rule {rule.replace('_', ' ')}", str(e)) for rule, e in t.rules.items()]
         lines += [(name, str(value)) for name, value in self.settings.items()]
         lines += [("isolation", ", ".join(f"{name} for {count} programs run" for name, count in self.isolation.items()) or "nothing was run")]
@@ -224,6 +261,10 @@ class Report:
         """(title, columns, rows) of every table but the headline."""
         t = self.total
         found = [("verdicts", ["verdict", "answers"], [[k, str(v)] for k, v in t.verdicts.items()])]
+        if t.judges:
+            found.append(("what verdicts rest on", ["verdict: by", "answers"], [[k, str(v)] for k, v in t.tiers.items()]))
+        if t.redraws:
+            found.append(("hidden data", ["outcome", "answers"], [[k, str(v)] for k, v in t.redraws.items()]))
         if t.failures:
             found.append(("failures", ["failure", "answers"], [[k, str(v)] for k, v in t.failures.items()]))
         ks = list(t.passes)

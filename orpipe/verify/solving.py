@@ -5,6 +5,7 @@ Frames as in frames.py, over one socket a process:
 
     {"truth", "policy", "seconds"} with the part captured model    ->  a Solved
     {"reference", "seconds"} with the part text (LP or MPS)        ->  a Truth
+    {"compare", "about"} with captured model and reference text    ->  a Comparison's record, and the two senses
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from orpipe.errors import OrpipeError
+from orpipe.problem import Problem
+from orpipe.verify.against import LABELS, Reference
 from orpipe.verify.capture import Captured
 from orpipe.verify.frames import Frames, pack
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth, Value
-from orpipe.verify.verdict import Policy, Solved
+from orpipe.verify.verdict import Policy, Solved, Verdict
 
 _MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0
+_GRACE = 15.0  # seconds past the budget of a comparison, which keeps it by itself: the first one imports the engine
 
 
 def truth_record(truth: Truth) -> dict[str, Any]:
@@ -81,14 +87,24 @@ class Solvers:
             return Truth(note=f"the reference model could not be used: {found['fault']}")
         return truth_from(found["truth"])
 
-    def _ask(self, message: bytes) -> dict[str, Any]:
+    def compare(self, captured: Captured, reference: Reference, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Comparison.record() of the reference (a) with a captured model (b), and "senses", whether each maximises; or
+        {"fault": why there is none}.  settings: as of compare_problems, budget among them.  Never raises."""
+        head = {"compare": dict(settings), "about": dict(reference.about)}
+        found = self._ask(pack(head, captured.encode(), reference.text.encode()), settings["budget"] + _GRACE)
+        if "fault" in found:
+            why = f"the budget of {settings['budget']:g} s is spent (stopped from outside)" if found.get("late") else found["fault"]
+            return {"fault": why}
+        return found["comparison"]
+
+    def _ask(self, message: bytes, within: float = 0.0) -> dict[str, Any]:
         process = self._free.get()
         try:
             for _ in range(2):
                 if self.closed:
                     return {"fault": "the judge was closed"}
                 process = process if process is not None and process.alive else self._start()
-                found = process.ask(message, 6 * self.seconds + 10.0)
+                found = process.ask(message, within or 6 * self.seconds + 10.0)
                 if found is not None:
                     return found
                 if process.late:
@@ -178,19 +194,18 @@ def serve(fd: int) -> None:
     with socket.socket(fileno=fd) as ours:
         while data := ours.recv(1 << 18):
             for head, parts in frames.feed(data):
-                ours.sendall(pack(_answer(head, parts[0])))
+                ours.sendall(pack(_answer(head, parts)))
 
 
-def _answer(head: Mapping[str, Any], part: bytes) -> dict[str, Any]:
-    from orpipe.lp import read_lp
-    from orpipe.mps import read_mps
+def _answer(head: Mapping[str, Any], parts: Sequence[bytes]) -> dict[str, Any]:
     from orpipe.verify.resolve import reference, resolve
 
+    part, *more = parts
     try:
         if head.get("reference"):
-            text = part.decode()
-            problem = read_mps(text) if "\nROWS" in text else read_lp(text)
-            return {"truth": truth_record(reference(problem, head["seconds"]))}
+            return {"truth": truth_record(reference(_reference(part), head["seconds"]))}
+        if "compare" in head:
+            return {"comparison": _compared(Captured.decode(part).problem(), _reference(more[0], **head["about"]), head["compare"])}
         problem = Captured.decode(part).problem()
         solved = resolve(problem, truth_from(head["truth"]), Policy(**head["policy"]), head["seconds"])
         return {"solved": json.loads(json.dumps(asdict(solved)))}
@@ -200,3 +215,32 @@ def _answer(head: Mapping[str, Any], part: bytes) -> dict[str, Any]:
         return {"fault": "our solve ran out of memory"}
     except Exception as error:
         return {"fault": f"our solve failed ({type(error).__name__}: {error})"}
+
+
+@lru_cache(maxsize=64)
+def _reference(text: bytes, **about: str) -> Problem:
+    """A reference model as read, with its auxiliaries where they are known."""
+    from orpipe.lp import read_lp
+    from orpipe.mps import read_mps
+    from orpipe.verify.resolve import without_giants
+    from orpipe.verify.subjects import with_auxiliaries
+
+    said = text.decode()
+    problem = read_mps(said) if "\nROWS" in said else read_lp(said)
+    return without_giants(with_auxiliaries(problem, about) if about else problem)
+
+
+def _compared(answer: Problem, reference: Problem, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """names "foreign": the answer's names are its own, so where a difference hangs on them alone nothing is said."""
+    from orpipe.verify.equivalence import Comparison, compare_problems
+    from orpipe.verify.resolve import without_giants
+
+    answer, foreign, began = without_giants(answer), settings["names"] == "foreign", time.perf_counter()
+    rest = {**settings, "names": "trusted"} if foreign else settings
+    found = compare_problems(reference, answer, labels=LABELS, **rest)
+    if foreign and found.verdict is Verdict.NOT_EQUIVALENT:
+        left = max(0.1, settings["budget"] - (time.perf_counter() - began))
+        if compare_problems(reference, answer, **{**rest, "names": "hints", "budget": left}).verdict is Verdict.EQUIVALENT:
+            found = Comparison(Verdict.UNDECIDED, "", "it is the reference only if variables of equal names mean other quantities",
+                               evidence={"names": "foreign"}, seconds=time.perf_counter() - began)
+    return {**json.loads(json.dumps(found.record(), default=str)), "senses": [bool(reference.maximize), bool(answer.maximize)]}

@@ -200,13 +200,16 @@ def test_suspicions(judge: Judge, change: tuple[str, str], label: Any, failure: 
 def test_a_reference_model_is_a_truth(judge: Judge) -> None:
     lp = "Maximize\n 3 r[1] + 2 o\nSubject To\n r[1] + 2 o <= 10\nBounds\n o <= 4\nEnd\n"
     row = judge.judge(fenced(BREAD), reference=lp)
-    assert (row.verdict, row.truth) == (Verdict.SAME_OPTIMUM, "30")
+    assert (row.verdict, row.truth, row.method, row.optimum) == (Verdict.EQUIVALENT, "30", "isomorphic", "SAME_OPTIMUM")
     mirrored = BREAD.replace("LpMaximize", "LpMinimize").replace("3 * rye + 2 * oat", "-3 * rye - 2 * oat")
-    assert judge.judge(fenced(mirrored), reference=lp).verdict is Verdict.SAME_OPTIMUM
+    assert judge.judge(fenced(mirrored), reference=lp).verdict is Verdict.EQUIVALENT
     row = judge.judge(fenced(BREAD), reference=lp.replace("r[1] +", "[ r[1] ^2 ] +", 1))
     assert row.verdict is Verdict.UNDECIDED and "quadratic" in row.reason
     dropped = judge.judge(fenced(BREAD), reference=lp.replace("2 o\nSubject", "2 o + 7\nSubject"))
     assert (dropped.verdict, dropped.failure) == (Verdict.WRONG_OPTIMUM, Failure.CONSTANT)
+    with Judge(timeout=60, rule="optimum") as other:
+        row = other.judge(fenced(BREAD), reference=lp)
+        assert (row.verdict, row.method) == (Verdict.SAME_OPTIMUM, "optimum")
 
 
 BLEND = """
@@ -234,7 +237,7 @@ def test_answers_to_bench4opt_are_judged_by_its_reference_models(judge: Judge, t
     path.write_text("".join(json.dumps(r) + "\n" for r in outputs))
     rows = list(judge.judge_many(open_answers(path, preset="bench4opt", labels=SHARED / "benchmarks" / "bench4opt_sample")))
     assert [(r.index, r.sample, r.verdict) for r in rows] == [
-        (8, 0, Verdict.SAME_OPTIMUM), (8, 1, Verdict.WRONG_OPTIMUM), (8, 2, Verdict.WRONG_OPTIMUM), ("0", 0, Verdict.WRONG_OPTIMUM),
+        (8, 0, Verdict.EQUIVALENT), (8, 1, Verdict.WRONG_OPTIMUM), (8, 2, Verdict.WRONG_OPTIMUM), ("0", 0, Verdict.WRONG_OPTIMUM),
         (32, 0, Verdict.UNDECIDED)]
     assert rows[0].truth.startswith("175.3190") and rows[3].truth == "infeasible" and "quadratic" in rows[4].reason
     assert rows[0].benchmark == "bench4opt" and rows[0].library == "pyomo"

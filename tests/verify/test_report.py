@@ -119,3 +119,17 @@ def test_record_and_markdown_say_the_same() -> None:
 def test_nothing_at_all() -> None:
     report = tally().report()
     assert report.total.answers == 0 and report.total.passes == {} and "0, to 0 different problems" in report.markdown()
+
+
+def test_tiers_and_judges_stand_apart() -> None:
+    rows = [row(1, "EQUIVALENT", optimum="SAME_OPTIMUM", method="isomorphic"), row(2, "EQUIVALENT", optimum="UNDECIDED", method="containment"),
+            row(3, "NOT_EQUIVALENT", optimum="SAME_OPTIMUM", method="point", redraw="differs: set 2"),
+            row(4, "SAME_OPTIMUM", optimum="SAME_OPTIMUM", method="optimum", redraw="redraw(3)")]
+    report = tally(*rows).report()
+    found = {name: (e[1].value, e[1].problems) for name, e in report.total.judges.items()}
+    assert found == {"the optimum alone": (1.0, 3), "equivalence": (0.75, 4), "proved equivalent only": (0.5, 4)}
+    assert report.total.tiers == {"EQUIVALENT: isomorphic": 1, "EQUIVALENT: containment": 1, "NOT_EQUIVALENT: point": 1, "SAME_OPTIMUM: optimum": 1}
+    assert report.record()["redraws"] == {"differs": 1, "redraw(3)": 1}
+    text = report.markdown()
+    assert "| pass@1 by the optimum alone | 100.0% [43.9, 100.0] |" in text and "| EQUIVALENT: isomorphic | 1 |" in text
+    assert tally(row(1)).report().total.judges == {}  # nothing had a reference

@@ -24,6 +24,7 @@ from orpipe.rewards import (
     compute_score,
     compute_score_dict,
     compute_scores,
+    equivalence_reward,
     optimum_reward,
     reward,
     worth,
@@ -87,8 +88,8 @@ def test_wrong_settings_are_told_when_the_reward_is_made(settings: dict[str, Any
 
 def test_another_judge_is_refused_by_name() -> None:
     with pytest.raises(NotFound) as told:
-        optimum_reward(judge="equivalence")
-    assert str(told.value) == "no judge 'equivalence'; known: optimum"
+        optimum_reward(judge="equivalent")
+    assert str(told.value) == "no judge 'equivalent'; did you mean 'equivalence'?"
 
 
 # ---- TRL
@@ -315,7 +316,23 @@ def test_verl_data_statuses_and_labels_beside_the_ground_truth() -> None:
 def test_verl_settings_that_do_not_exist_are_told() -> None:
     with pytest.raises(UsageError, match=r"wrong reward settings: .*time_out"):
         compute_score("or", BREAD, 30, time_out=3)
-    with pytest.raises(NotFound, match="known: optimum"):
-        compute_score("or", BREAD, 30, judge="equivalence")
+    with pytest.raises(NotFound, match="no judge"):
+        compute_score("or", BREAD, 30, judge="equivalent")
     with pytest.raises(UsageError, match="token file"):
         compute_score("or", BREAD, 30, url="http://127.0.0.1:1", token_file="/nonexistent/token")
+
+
+LP = "Maximize\n 3 rye + 2 oat\nSubject To\n flour: rye + 2 oat <= 10\nBounds\n oat <= 4\nEnd\n"
+LUCKY = BREAD.replace("m.solve()", "m += oat <= 3\nm.solve()")  # the same optimum, all flour to rye
+
+
+def test_equivalence_refutes_what_the_optimum_accepts() -> None:
+    completions, columns = [fenced(BREAD), fenced(LUCKY)], {"answer": [30, 30], "reference": [LP, LP]}
+    assert optimum_reward(**VERL)(completions=completions, **columns) == [1.0, 1.0]
+    strict = equivalence_reward(**VERL)
+    assert strict(completions=completions, **columns) == [1.0, 0.0] and strict.__name__ == "equivalence"
+    assert strict(completions=completions, answer=[30, 30]) == [1.0, 1.0]  # without a reference the optimum decides
+    found = compute_score_dict("or", fenced(LUCKY), 30, {"reference": LP}, judge="equivalence", **VERL)
+    assert (found["score"], found["verdict"]) == (0.0, "NOT_EQUIVALENT") and "the reference allows what the answer forbids" in found["reason"]
+    with pytest.raises(UsageError, match="no folder written by"):
+        equivalence_reward(dataset="nowhere", **VERL)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -25,9 +25,10 @@ import pytest
 from orpipe import rewards
 from orpipe.commands.serve import serve
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
-from orpipe.serve import Bounds, Client, Service, is_loopback, read_token
+from orpipe.serve import Bounds, Client, Service, _read, is_loopback, read_token
 from orpipe.verify.answers import Answer
 from orpipe.verify.judge import Judge, VerdictRow
+from orpipe.verify.own import Instances
 from orpipe.verify.verdict import Verdict
 from tests.built import environment
 from tests.verify.test_rewards import BREAD, DATA, FROM_DATA, fenced
@@ -206,7 +207,7 @@ def test_p2_threads_are_judged_side_by_side_and_alike(real: Running) -> None:
     (b'{"text": "0", "options": {"tolerance": 1}}', "no option 'tolerance'"), (b'{"text": "0", "options": {"shaping": 2}}', "less than 1"),
     (b'{"text": "0", "options": {"shaping": "a"}}', "numbers"), (b'{"text": "0", "options": {"undecided": true}}', "numbers"),
     (b'{"text": "0", "options": {"undecided": NaN}}', "a number or None"),
-    (b'{"text": "0", "options": {"judge": "equivalence"}}', "no judge 'equivalence'; known: optimum"),
+    (b'{"text": "0", "options": {"judge": "equivalent"}}', "no judge 'equivalent'; did you mean 'equivalence'?"),
     (b'{"text": ' + b"[" * 900 + b"]" * 900 + b"}", "cannot be read (RecursionError)"),
 ])
 def test_bad_bodies(quick: Running, body: bytes, words: str | None) -> None:
@@ -486,5 +487,22 @@ def test_a_client_without_a_service(caplog: pytest.LogCaptureFixture) -> None:
             Client(url)
     with pytest.raises(UsageError, match="at least 1"):
         Client("http://127.0.0.1:9", batch=0)
-    with pytest.raises(NotFound, match="known: optimum"):
-        rewards.compute_score("x", "x", 1, url="http://127.0.0.1:9", judge="equivalence")
+    with pytest.raises(NotFound, match="no judge"):
+        rewards.compute_score("x", "x", 1, url="http://127.0.0.1:9", judge="equivalent")
+
+
+def test_a_request_chooses_its_judge_and_names_an_instance() -> None:
+    instance = {"id": "k-1", "family": "knapsack", "status": "optimal", "objective_exact": "7", "data": "{}", "mps": "ROWS", "structure_hash": "h"}
+
+    class Known(Instances):
+        def find(self, identity: str) -> Mapping[str, Any]:
+            return instance if identity == "k-1" else {}
+
+    known = Known(Path("."), {})
+    own = {"text": "x", "instance_id": "k-1", "status": "optimal", "objective_exact": "7", "metadata": '{"scenario": "cargo"}'}
+    body = {"answers": [own, {**own, "objective_exact": "8"}, {"text": "x", "truth": 7, "reference": "LP"}], "options": {"judge": "optimum"}}
+    first, changed, foreign = _read(json.dumps(body).encode(), 8, known).answers
+    assert (first.rule, first.reference, first.instance["scenario"]) == ("optimum", "ROWS", "cargo")
+    assert (changed.reference, changed.instance, foreign.reference, foreign.instance) == ("", {}, "LP", {})
+    assert _read(json.dumps({"answers": [own]}).encode(), 8).answers[0].rule == ""
+    assert _read(json.dumps({"answers": [own]}).encode(), 8).answers[0].reference == ""
