@@ -134,7 +134,7 @@ def _report(summary: Summary, title: str) -> None:
         stage = reason.partition(":")[0]
         refused[stage] = refused.get(stage, 0) + count
     left, rows = summary.attempted, []
-    stages = ["sample", "ground", "solve", "render", "gate", "replay", "proof", "rows", "duplicate"]
+    stages = ["sample", "ground", "solve", "render", "gate", "replay", "proof", "suite", "rows", "duplicate"]
     for stage in stages:
         lost = refused.get(stage, 0)
         rows.append([stage, left, left - lost, lost, summary.seconds.get(stage)])
@@ -144,6 +144,10 @@ def _report(summary: Summary, title: str) -> None:
         put_table(["rejected", "reason", "draws"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
+    if summary.discrimination:
+        put("mis-modellings that change an answer: " + ", ".join(
+            f"{share:.1%} {'with the suites' if which == 'suite' else 'on the data shown'}" for which, share in summary.discrimination.items())
+            + " (mean over instances)")
     resumed = f", {summary.resumed} of {summary.accepted} slots from an earlier run" if summary.resumed else ""
     put(f"{summary.accepted} of {summary.attempted} draws accepted, {summary.replayed} programs replayed, {summary.wall:.0f} s with "
         f"{summary.workers} workers, at most {summary.peak_mb:.0f} MB a process{resumed}")

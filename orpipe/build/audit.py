@@ -104,7 +104,8 @@ def open_manifest(folder: Path) -> Manifest:
     """UsageError if the folder is no dataset."""
     try:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        counts = {config: {str(k): int(v) for k, v in content["counts"][config].items()} for config in CONFIGS}
+        stated = {"suites": {}} | content["counts"]  # folders of before there were suites
+        counts = {config: {str(k): int(v) for k, v in stated[config].items()} for config in CONFIGS}
         return Manifest(counts, dict(content["sha256"]))
     except OSError:
         raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'") from None
