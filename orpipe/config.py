@@ -21,7 +21,8 @@ class Recipe(BaseModel):
     """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
     of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
     proof_nodes bounds the exact proof of each label (0: none is tried where a search is needed);
-    attempts is the number of draws that a slot has; suites: hidden data sets are built for each structure; longest bounds the characters of a document or example."""
+    attempts is the number of draws that a slot has; longest bounds the characters of a document or
+    example; suites: hidden data sets are built for each structure."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

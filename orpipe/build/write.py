@@ -73,8 +73,11 @@ class DatasetWriter:
         """Counts by config and split."""
         counts: dict[str, dict[str, int]] = {}
         for (config, split), table in self.tables.items():
-            table.close()
             counts.setdefault(config, {})[split] = table.count
+            if table.count or config != "suites":
+                table.close()
+            else:  # a run without suites has no such config
+                table.folder.rmdir()
         return counts
 
 

@@ -164,7 +164,7 @@ def _moved(param: n.ParamDecl, value: Any, scale: _Scale, share: float, rng: np.
         picked |= {(b, a) for a, b in picked}
     for path in places:
         if path in picked:
-            node = out
+            node: Any = out
             for part in path[:-1]:
                 node = node[part]
             node[path[-1]] = scale.of(param, node[path[-1]])

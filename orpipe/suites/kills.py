@@ -63,8 +63,10 @@ class Trial:
     def confirmed(self, faulty: Problem, nodes: int) -> bool:
         """The mutant's own label (two solver families, exact point) differs."""
         found = label(faulty, SECONDS, nodes)
-        if not isinstance(found, Label):
-            return False
+        return isinstance(found, Label) and self.differs(found)
+
+    def differs(self, found: Label) -> bool:
+        """Another status, or an optimum beyond the tolerance."""
         return found.status != self.label.status or not self._agrees(found.objective_exact)
 
     def _agrees(self, value: Fraction | None) -> bool:
