@@ -18,6 +18,7 @@ from orpipe.mutate import Mutant, mutants
 from orpipe.proof import Certificate, Refuted, prove
 from orpipe.solve import Label, label
 from orpipe.suites.candidates import Candidate, aims_of, candidates, natural
+from orpipe.suites.harmless import same_optimum
 from orpipe.suites.kills import SECONDS, Trial
 from orpipe.suites.suite import DataSet, Suite
 from orpipe.verify.equivalence import compare_problems
@@ -77,7 +78,7 @@ def build_suite(family: Family, formulation: str, seed: int, *, proof_nodes: int
         if trial is not None and trial.label.status == "optimal" and (proof := _certificate(trial, proof_nodes)) is not None:
             kept.append(Kept(trial, proof, ()))
     trials = [k.trial for k in kept if k.trial.label.status == "optimal"]
-    survivors = tuple(key for key, m in alive.items() if not _equivalent(trials, m))
+    survivors = tuple(key for key, m in alive.items() if not _harmless(trials, m))
     return Suite(structure_hash(symbolic), family.name, formulation, tuple(k.data_set() for k in kept), survivors)
 
 
@@ -101,13 +102,13 @@ def _certificate(trial: Trial, nodes: int) -> str | None:
     return "exact-point+agreement"
 
 
-def _equivalent(trials: Sequence[Trial], mutant: Mutant) -> bool:
-    """The engine proves the mutant equivalent on every data set (where the matrix is not the same anyway)."""
+def _harmless(trials: Sequence[Trial], mutant: Mutant) -> bool:
+    """On every data set the matrix is the same, or an argument proves the same optimum, or the engine proves equivalence."""
     for trial in trials:
         faulty = trial.grounded(mutant)
         if faulty is None:
             return False
-        if trial.problem.difference(faulty, rtol=0.0) is None:
+        if trial.problem.difference(faulty, rtol=0.0) is None or same_optimum(trial.problem, faulty):
             continue
         if compare_problems(trial.problem, faulty, budget=_BUDGET).verdict is not Verdict.EQUIVALENT:
             return False
