@@ -208,7 +208,7 @@ FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] 
     ("solution of an unknown column", "instances", optimal, lambda r: r.update(solution='{"x": {"nowhere": 1}}'), {"solution exact"}),
     ("data", "instances", optimal, other_data, {"data ground to the mps"}),
     ("data without their hash", "instances", optimal, lambda r: r.update(data_hash="0"), {"data hash"}),
-    ("structure", "instances", optimal, lambda r: r.update(structure_hash="0"), {"data ground to the mps"}),
+    ("structure", "instances", optimal, lambda r: r.update(structure_hash="0"), {"data ground to the mps", "discrimination"}),
     ("sizes", "instances", optimal, lambda r: r.update(n_rows=r["n_rows"] + 1), {"sizes"}),
     ("stated optimum", "sft", task("solve"),
      lambda r: r["messages"][1].update(content=r["messages"][1]["content"].replace(str(r["objective_exact"]), "31.4159")), {"optimum stated"}),

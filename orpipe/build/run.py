@@ -127,10 +127,10 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
             made = gate.admit(made, slot, redo)
             for config in ("instances", "sft", "cpt", "rejected"):
                 writer.add(config, made.split, getattr(made, config))
-            structures.update((row["family"], row["structure_hash"]) for row in made.instances)
+            structures.update((row["family"], row["structure_hash"]) for row in made.instances if row["survivors"] is not None)
             shares.add(made.instances)
             _tally(summary, made)
-        for family, key in sorted(structures) if recipe.suites else ():
+        for family, key in sorted(structures):
             writer.add("suites", "test", suite_rows(shelf.of_structure(family, key)))
     finally:
         redo.close()
