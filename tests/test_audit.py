@@ -88,7 +88,8 @@ def test_a_good_dataset_passes_every_check(good: Path, pool: Pool) -> None:
         "file hash", "row count", "unique id", "one split", "mps solved by a second reader and solver", "sizes", "data hash",
         "data ground to the mps", "objective exact", "solution exact", "instance known", "split by instance", "label as instance", "messages",
         "files shown", "no answer in the prompt", "optimum stated", "program present", "program builds the model and prints the label",
-        "faulty program reports what is stated",
+        "faulty program reports what is stated", "discrimination", "suite of a known structure", "suite formulation", "suite label",
+        "suite certificate", "suite kill", "suite order", "suite kills once", "suite survivors",
     }
     assert len(ticks) == sum(len(rows(good, config)) for config in ("instances", "sft", "cpt"))
 
