@@ -139,7 +139,7 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
         stage = reason.partition(":")[0]
         refused[stage] = refused.get(stage, 0) + count
     left, rows = summary.attempted, []
-    stages = ["sample", "ground", "solve", "proof", "render", "gate", "replay", "rows", "duplicate"]
+    stages = ["sample", "ground", "solve", "proof", "render", "gate", "replay", "suite", "rows", "duplicate"]
     for stage in stages:
         lost = refused.get(stage, 0)
         rows.append([stage, left, left - lost, lost, summary.seconds.get(stage)])
@@ -153,6 +153,10 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
         put("Instances whose id ends in -tight are infeasible variants of others, made for the task 'diagnose'; they add to the count.")
     if count := quarantine.count(summary.rejected):
         put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
+    if summary.discrimination:
+        put("mis-modellings that change an answer: " + ", ".join(
+            f"{share:.1%} {'with the suites' if which == 'suite' else 'on the data shown'}" for which, share in summary.discrimination.items())
+            + " (mean over instances)")
     resumed = f", {summary.resumed} of {summary.accepted} slots from an earlier run" if summary.resumed else ""
     put(f"{summary.accepted} of {summary.attempted} draws accepted, {summary.replayed} programs replayed, {summary.wall:.0f} s with "
         f"{summary.workers} workers, at most {summary.peak_mb:.0f} MB a process{resumed}")

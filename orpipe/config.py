@@ -21,7 +21,8 @@ class Recipe(BaseModel):
     """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
     of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
     proof_nodes bounds the exact proof of each label (0: none is tried where a search is needed);
-    attempts is the number of draws that a slot has; longest bounds the characters of a document or example."""
+    attempts is the number of draws that a slot has; longest bounds the characters of a document or
+    example; suites: hidden data sets are built for each structure."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -40,6 +41,7 @@ class Recipe(BaseModel):
     proof_nodes: int = Field(500, ge=0)
     attempts: int = Field(8, ge=1, le=64)
     longest: int = Field(60_000, ge=1)
+    suites: bool = True
     license: str = "CC-BY-4.0"
 
     @field_validator("families", "dialects", "levels", "tasks", "interfaces")

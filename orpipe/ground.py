@@ -21,7 +21,7 @@ from orpipe.exact import Exact, concatenate
 from orpipe.problem import Problem
 from orpipe.tables import ROOT, ZERO, Arrays, Block, Env, Linear, Tables, fold
 
-__all__ = ["Arrays", "Data", "data_hash", "ground", "structure_hash", "validate"]
+__all__ = ["Arrays", "Data", "data_hash", "ground", "ground_arrays", "structure_hash", "validate"]
 
 
 def ground(model: n.Model, data: Data, reformulations: Mapping[str, str] | None = None) -> Problem:
@@ -31,13 +31,17 @@ def ground(model: n.Model, data: Data, reformulations: Mapping[str, str] | None 
     ModelError where a subscript leaves its set or domain.  Columns are named "ship[North,Alder]", rows "demand[Alder]".
     """
     linear = lower(model, reformulations) if model.idioms or reformulations else model
-    arrays = validate(linear, data)
+    return ground_arrays(linear, validate(linear, data))
+
+
+def ground_arrays(linear: n.Model, arrays: Arrays) -> Problem:
+    """As `ground`, from data that were validated for a linear model of the same sets and parameters."""
     try:
         problem = _Grounder(linear, arrays).problem()
         _ = problem.cost  # made here, so that it is known to be finite
         return problem
     except OverflowError:
-        raise DataError(f"model '{model.name}': the data give a number beyond the range of floats; check their units") from None
+        raise DataError(f"model '{linear.name}': the data give a number beyond the range of floats; check their units") from None
 
 
 def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = None) -> str:

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from orpipe import __version__
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
-from orpipe.build import gates, quarantine
+from orpipe.build import audit_suites, gates, quarantine
 from orpipe.build.audit_facts import fact_checks
 from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
@@ -107,7 +107,8 @@ def open_manifest(folder: Path) -> Manifest:
     """UsageError if the folder is no dataset."""
     try:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        counts = {config: {str(k): int(v) for k, v in content["counts"][config].items()} for config in CONFIGS}
+        stated = {"suites": {}} | content["counts"]  # folders of before there were suites
+        counts = {config: {str(k): int(v) for k, v in stated[config].items()} for config in CONFIGS}
         return Manifest(counts, dict(content["sha256"]), int(content["recipe"]["proof_nodes"]))
     except OSError:
         raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'") from None
@@ -311,6 +312,11 @@ def program_finding(run: Run, expected: Expected) -> Finding:
     return None
 
 
+def _told(made: Callable[[], Iterator[audit_suites.Told]]) -> Iterator[Check]:
+    for check, finding in made():
+        yield Check(check, Undecided(finding.why) if isinstance(finding, audit_suites.Open) else finding)
+
+
 # -- the walk ----------------------------------------------------------------------------------------------------------
 class _Walk:
     def __init__(self, folder: Path, proof_nodes: int, progress: Callable[[str], None] | None):
@@ -318,6 +324,7 @@ class _Walk:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.known: dict[str, Known] = {}
         self.homes: dict[str, str] = {}  # data hash -> split
+        self.stated: dict[str, audit_suites.Stated] = {}  # by structure hash
 
     def rows(self, config: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(split, row) of a config, file by file; unreadable files and repeated ids are faults."""
@@ -333,7 +340,7 @@ class _Walk:
                                 self.found.note(config, str(row.get("id")), "unique id", "stands twice" if row.get("id") in ids else None)
                                 ids.add(row.get("id"))
                             yield split, row
-                            if self.progress and config != "rejected":
+                            if self.progress and config not in ("rejected", "suites"):
                                 self.progress(config)
             except (pa.ArrowException, OSError) as error:
                 self.found.note("files", f"{config}/{path.name}", "readable", " ".join(str(error).split())[:200])
@@ -346,10 +353,24 @@ class _Walk:
         except _BAD_ROW as error:
             self.found.note(config, id, "readable", f"{type(error).__name__}: {error}")
 
+    def suites(self) -> None:
+        by_structure: dict[str, list[dict[str, Any]]] = {}
+        for _, row in self.rows("suites"):
+            self.checks("suites", f"{row.get('structure_hash')}/{row.get('index')}", partial(_told, partial(audit_suites.row_checks, row)))
+            by_structure.setdefault(str(row.get("structure_hash")), []).append(row)
+        for key, rows in by_structure.items():
+            self.checks("suites", key, partial(_told, partial(audit_suites.suite_checks, rows)))
+            with contextlib.suppress(*_BAD_ROW):
+                self.stated[key] = audit_suites.stated(rows)
+
     def instances(self) -> None:
         for split, row in self.rows("instances"):
+            self.checks("instances", str(row.get("id")), partial(self._shares, row))
             self.checks("instances", str(row.get("id")), partial(instance_checks, row, self.proof_nodes))
             self.checks("instances", str(row.get("id")), partial(self._remember, row, split))
+
+    def _shares(self, row: Mapping[str, Any]) -> Iterator[Check]:
+        yield Check("discrimination", audit_suites.instance_finding(row, self.stated))
 
     def _remember(self, row: Mapping[str, Any], split: str) -> Iterator[Check]:
         self.known[row["id"]] = Known.of(row, split)
@@ -411,6 +432,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     for name in sorted(manifest.sha256.keys() | hashes.keys()):
         what = "is missing" if name not in hashes else "is not in the manifest" if name not in manifest.sha256 else "differs from the manifest"
         found.note("files", name, "file hash", None if manifest.sha256.get(name) == hashes.get(name) else what)
+    walk.suites()
     walk.instances()
     with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
         for config in ("sft", "cpt"):

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import orpipe
 from orpipe import __version__
@@ -35,6 +36,7 @@ from orpipe.build.write import DatasetWriter, file_hashes, write_json
 from orpipe.config import Recipe
 from orpipe.errors import UsageError
 from orpipe.resources import reference, templates
+from orpipe.suites import Shelf, suite_rows
 from orpipe.verify.sandbox import Pool
 
 log = logging.getLogger(__name__)
@@ -46,7 +48,8 @@ PACKAGES = ("highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", 
 class Summary:
     """What a run did.  seconds: by stage, added over workers (and over earlier runs that this one went on with); wall: elapsed;
     peak_mb: largest resident memory of one process; resumed: slots taken from an earlier run; shortfall: slots without an
-    acceptable draw; faults: draws that ended in an error of ours."""
+    acceptable draw; faults: draws that ended in an error of ours; discrimination: means over instances (see docs/dataset.md),
+    empty without suites."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     attempted: int = 0
@@ -60,6 +63,7 @@ class Summary:
     resumed: int = 0
     shortfall: int = 0
     faults: int = 0
+    discrimination: dict[str, float] = field(default_factory=dict)
 
 
 Progress = Callable[[Step], None]
@@ -116,22 +120,30 @@ def run(recipe: Recipe, out: Path, *, workers: int = 1, overwrite: bool = False,
 
 
 def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers: int, progress: Progress | None) -> Summary:
-    writer, summary, gate, redo = DatasetWriter(target), Summary(workers=workers), _Gate(), _Redo(recipe)
+    writer, summary, gate = DatasetWriter(target), Summary(workers=workers), _Gate()
+    shelf = Shelf(work, recipe.seed, recipe.proof_nodes)
+    redo, structures, shares = _Redo(recipe, shelf), set[tuple[str, str]](), _Shares()
     try:
         for slot, made in zip(slots, _results(recipe, slots, work, workers, summary, progress), strict=True):
             made = gate.admit(made, slot, redo)
             for config in ("instances", "sft", "cpt", "rejected"):
                 rows = getattr(made, config)
                 writer.add(config, made.split, rows if config != "rejected" else quarantine.lay_down(target, rows))
+            structures.update((row["family"], row["structure_hash"]) for row in made.instances if row["survivors"] is not None)
+            shares.add(made.instances)
             _tally(summary, made)
+        for family, key in sorted(structures):
+            writer.add("suites", "test", suite_rows(shelf.of_structure(family, key)))
     finally:
         redo.close()
     summary.counts = writer.close()
+    summary.discrimination = shares.means()
     manifest = {
         "name": recipe.name, "generator": __version__, "recipe": recipe.model_dump(mode="json"), "recipe_hash": recipe_hash(recipe),
         "sources": sources(), "versions": versions(), "counts": summary.counts, "attempted": summary.attempted,
         "accepted": summary.accepted, "rejected": summary.rejected,
-        "disagreements": quarantine.count(summary.rejected), "replayed": summary.replayed, "sha256": file_hashes(target),
+        "disagreements": quarantine.count(summary.rejected), "replayed": summary.replayed,
+        "discrimination": summary.discrimination, "sha256": file_hashes(target),
     }
     write_json(target / "manifest.json", manifest)
     (target / "README.md").write_text(card(recipe, manifest), encoding="utf-8")
@@ -207,16 +219,33 @@ def _results(recipe: Recipe, slots: list[Slot], work: Path, workers: int, summar
             yield from content
 
 
+class _Shares:
+    """Means of the columns about discrimination, over instances."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, tuple[float, int]] = {}
+
+    def add(self, instances: list[dict[str, Any]]) -> None:
+        for row in instances:
+            for which in ("headline", "suite"):
+                if (share := row[f"discrimination_{which}"]) is not None:
+                    total, count = self.sums.get(which, (0.0, 0))
+                    self.sums[which] = (total + share, count + 1)
+
+    def means(self) -> dict[str, float]:
+        return {which: round(total / count, 6) for which, (total, count) in self.sums.items()}
+
+
 class _Redo:
     """Makes a slot again in this process, from a later draw; started only when needed."""
 
-    def __init__(self, recipe: Recipe):
-        self.recipe = recipe
+    def __init__(self, recipe: Recipe, shelf: Shelf):
+        self.recipe, self.shelf = recipe, shelf
         self.pool: Pool | None = None
 
     def __call__(self, slot: Slot, first: int) -> Made:
         self.pool = self.pool or Pool(workers=1, limits=PATIENCE)
-        return make_slot(self.recipe, slot, self.pool, first)
+        return make_slot(self.recipe, slot, self.pool, first, self.shelf)
 
     def close(self) -> None:
         if self.pool:

@@ -12,6 +12,7 @@ INSTANCES = pa.schema([
     ("solution", _S), ("data", _S), ("mps", _S), ("structure_hash", _S), ("data_hash", _S), ("solvers", _S), ("source", _S),
     ("license", _S), ("language", _S), ("generator_version", _S), ("certificate", _S), ("unique", _S), ("binding", _S), ("duals", _S),
     ("iis", _S),
+    ("discrimination_headline", _F), ("discrimination_suite", _F), ("survivors", _S),
 ])
 CPT = pa.schema([
     ("id", _S), ("text", _S), ("doc_type", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S), ("level", _I),
@@ -23,6 +24,11 @@ SFT = pa.schema([
     ("objective", _F), ("objective_exact", _S), ("files", _S), ("metadata", _S),
 ])
 REJECTED = pa.schema([("stage", _S), ("reason", _S), ("family", _S), ("level", _I), ("seed", _I), ("detail", _S)])
+SUITES = pa.schema([
+    ("structure_hash", _S), ("family", _S), ("formulation", _S), ("index", _I), ("data", _S), ("status", _S), ("objective_exact", _S),
+    ("certificate", _S), ("kills", _S), ("survivors", _S),
+])
 
-CONFIGS: dict[str, pa.Schema] = {"sft": SFT, "cpt": CPT, "instances": INSTANCES, "rejected": REJECTED}
+CONFIGS: dict[str, pa.Schema] = {"sft": SFT, "cpt": CPT, "instances": INSTANCES, "rejected": REJECTED, "suites": SUITES}
 SPLITS = ("train", "validation", "test")
+SPLITS_OF: dict[str, tuple[str, ...]] = {"rejected": ("train",), "suites": ("test",)}  # of the others: SPLITS

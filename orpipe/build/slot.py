@@ -30,6 +30,7 @@ from orpipe.mps import write_mps
 from orpipe.proof import Facts, Refuted, facts
 from orpipe.render.answer import Solution
 from orpipe.solve import Label, label
+from orpipe.suites import Discrimination, Shelf, discrimination
 from orpipe.verify.replay import Replayed, Script, replay_many
 from orpipe.verify.sandbox import Pool
 
@@ -66,16 +67,18 @@ class Made:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
-def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0) -> Made:
-    """`first` skips draws (of a slot whose earlier draw repeated another slot's instance).  Raises EnvironmentError_ or
+def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0, shelf: Shelf | None = None) -> Made:
+    """`first` skips draws (of a slot whose earlier draw repeated another slot's instance).  shelf: where suites are kept, by
+    default in this process alone.  Raises EnvironmentError_ or
     OSError where the machine fails."""
     made = Made(slot.number, slot.split)
+    shelf = shelf or Shelf(None, recipe.seed, recipe.proof_nodes)
     for attempt in range(first, recipe.attempts):
         made.attempt = attempt
         index = slot.index * recipe.attempts + attempt
         made.attempted += 1
         try:
-            done = _draw(recipe, slot, index, pool, made)
+            done = _draw(recipe, slot, index, pool, made, shelf)
         except (EnvironmentError_, OSError, MemoryError):
             raise
         except Exception as fault:
@@ -90,7 +93,7 @@ def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0) -> Made:
     return made
 
 
-def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> bool:
+def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made, shelf: Shelf) -> bool:
     """Rows of one draw, added only when all of them stand."""
     case = _case(recipe, slot, index, made)
     if case is not None:
@@ -106,13 +109,15 @@ def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made) -> boo
         for instance, proved in found:
             more = case.facts if proved is case.label else facts(instance.problem, proved, recipe.proof_nodes)
             if isinstance(more, Refuted):
-                told = quarantine.detail(instance.id, instance.problem, more.reason, proved.results)
-                made.rejected.append(_refusal(slot, index, "proof", quarantine.REASON, told))
+                why = quarantine.detail(instance.id, instance.problem, more.reason, proved.results)
+                made.rejected.append(_refusal(slot, index, "proof", quarantine.REASON, why))
                 return False
             known.append(more)
+    with made.timed("suite"):
+        told = [discrimination(i, proved, shelf.suite(i.family, i.formulation)) if recipe.suites else None for i, proved in found]
     with made.timed("rows"):
         try:
-            instances = [instance_row(instance, proved, more, recipe) for (instance, proved), more in zip(found, known, strict=True)]
+            instances = [instance_row(i, proved, more, share, recipe) for (i, proved), more, share in zip(found, known, told, strict=True)]
         except Unsupported as refused:
             made.rejected.append(_refusal(slot, index, "rows", "not exact as MPS", str(refused)))
             return False
@@ -203,7 +208,7 @@ def number_json(value: Fraction) -> int | str:
     return int(value) if value.denominator == 1 else exact_text(value)
 
 
-def instance_row(instance: Instance, found: Label, known: Facts, recipe: Recipe) -> Row:
+def instance_row(instance: Instance, found: Label, known: Facts, told: Discrimination | None, recipe: Recipe) -> Row:
     problem = instance.problem
     solution = None
     if found.point is not None:
@@ -221,6 +226,8 @@ def instance_row(instance: Instance, found: Label, known: Facts, recipe: Recipe)
         "data_hash": instance.data_hash, "solvers": json.dumps([r.record() for r in found.results]),
         "source": instance.family.source(), "license": recipe.license, "language": "en", "generator_version": __version__,
         "certificate": known.certificate, "unique": known.unique, "binding": known.binding, "duals": known.duals, "iis": known.iis,
+        "discrimination_headline": None if told is None else told.headline, "discrimination_suite": None if told is None else told.suite,
+        "survivors": None if told is None else json.dumps(told.survivors),
     }
 
 

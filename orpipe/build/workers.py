@@ -28,6 +28,7 @@ from orpipe.build.plan import Slot
 from orpipe.build.slot import Made, make_slot
 from orpipe.config import Recipe
 from orpipe.errors import EnvironmentError_, OrpipeError
+from orpipe.suites import Shelf
 from orpipe.verify.sandbox import Limits, Pool
 
 # A net for programs that hang, far above what ours need: the clock of a busy machine must not decide what is kept.
@@ -178,8 +179,9 @@ def _work(link: Connection, recipe: Recipe) -> None:
 
 def _make(chunk: Chunk, recipe: Recipe, pool: Pool, link: Connection) -> None:
     rows = []
+    shelf = Shelf(chunk.path.parent, recipe.seed, recipe.proof_nodes)
     for slot in chunk.slots:
-        rows.append(make_slot(recipe, slot, pool))
+        rows.append(make_slot(recipe, slot, pool, shelf=shelf))
         link.send(("slot", Step.of(rows[-1])))
     write_chunk(chunk.path, rows)
     link.send(("chunk", chunk.number))

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from orpipe.build.schema import CONFIGS, SPLITS
+from orpipe.build.schema import CONFIGS, SPLITS, SPLITS_OF
 
 _SHARD_ROWS = 20_000
 _GROUP_ROWS = 500
@@ -57,24 +57,27 @@ class TableWriter:
 
 
 class DatasetWriter:
-    """All configs.  `rejected` has the single split train (refusals belong to no split)."""
+    """All configs.  `rejected` has the single split train and `suites` the single split test (they belong to no split)."""
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.tables = {
             (config, split): TableWriter(folder / config, split, schema)
-            for config, schema in CONFIGS.items() for split in (SPLITS if config != "rejected" else ("train",))
+            for config, schema in CONFIGS.items() for split in SPLITS_OF.get(config, SPLITS)
         }
 
     def add(self, config: str, split: str, rows: Iterable[dict[str, Any]]) -> None:
-        self.tables[config, split if config != "rejected" else "train"].add(rows)
+        self.tables[config, SPLITS_OF[config][0] if config in SPLITS_OF else split].add(rows)
 
     def close(self) -> dict[str, dict[str, int]]:
         """Counts by config and split."""
         counts: dict[str, dict[str, int]] = {}
         for (config, split), table in self.tables.items():
-            table.close()
             counts.setdefault(config, {})[split] = table.count
+            if table.count or config != "suites":
+                table.close()
+            else:  # a run without suites has no such config
+                table.folder.rmdir()
         return counts
 
 

@@ -1,0 +1,136 @@
+"""Suites: the same each time, every kill a kill, survivors honest, and what an instance's own data tell."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from orpipe.algebra.idioms import lower
+from orpipe.build.schema import CONFIGS
+from orpipe.data import validate
+from orpipe.errors import UsageError
+from orpipe.families import families
+from orpipe.ground import ground, structure_hash
+from orpipe.instances import draw
+from orpipe.mutate import mutants
+from orpipe.solve import Label, label
+from orpipe.suites import Shelf, Suite, build_suite, discrimination, read_suites, shelf, suite_rows
+from orpipe.suites.candidates import candidates
+from orpipe.suites.kills import Trial
+
+SMALL = ("knapsack", "transportation", "min_cost_flow", "production_planning")
+
+
+@pytest.fixture(scope="module")
+def suites() -> dict[str, Suite]:
+    return {name: build_suite(families[name], families[name].formulations[0], 0) for name in SMALL}
+
+
+def key(suite: Suite) -> list[dict[str, object]]:
+    return suite_rows(suite)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_each_data_set_has_its_label_and_its_kills(suites: dict[str, Suite], name: str) -> None:
+    suite, linear = suites[name], lower(families[name].symbolic())
+    assert suite.structure_hash == structure_hash(families[name].symbolic()) and 3 <= len(suite.sets) <= 8
+    by_key = {str(m): m for m in mutants(linear)}
+    dead: set[str] = set()
+    for one in suite.sets:
+        found = label(ground(linear, one.data))
+        assert isinstance(found, Label) and (found.status, found.objective_exact) == (one.status, one.objective_exact)
+        assert one.certificate == "exact" and not dead & set(one.kills)
+        dead |= set(one.kills)
+        for mutant in one.kills:
+            faulty = label(ground(by_key[mutant].model, one.data))
+            assert isinstance(faulty, Label)
+            assert (faulty.status, faulty.objective_exact) != (one.status, one.objective_exact), mutant
+    assert not dead & set(suite.survivors) and dead | set(suite.survivors) <= by_key.keys()
+    assert len(dead) / (len(dead) + len(suite.survivors)) >= 0.95
+
+
+def test_a_suite_depends_on_family_formulation_and_seed_alone(suites: dict[str, Suite]) -> None:
+    family = families["min_cost_flow"]
+    assert key(build_suite(family, "standard", 0)) == key(suites["min_cost_flow"]) != key(build_suite(family, "standard", 1))
+
+
+def test_what_is_proved_harmless_is_no_survivor() -> None:
+    family = families["transportation"]
+    pool = {str(m): m for m in mutants(lower(family.symbolic()))}
+    suite = build_suite(family, "standard", 0, pool=[pool["inequality-as-equality: row demand_met"]])
+    assert len(suite.sets) == 3 and suite.survivors == () and all(one.kills == () for one in suite.sets)
+
+
+def test_survivors_are_told(suites: dict[str, Suite], monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as blind:
+        blind.setattr(Trial, "fate", lambda *_, **__: "alive")
+        suite = build_suite(families["knapsack"], "standard", 0)
+    killed = {k for one in suites["knapsack"].sets for k in one.kills}
+    assert set(suite.survivors) == killed and all(one.kills == () for one in suite.sets)
+
+
+@pytest.mark.parametrize("name", ["lot_sizing_capacitated", "tsp", "staff_scheduling"])
+def test_stressed_data_fit_the_model_and_keep_signs(name: str) -> None:
+    family = families[name]
+    linear = lower(family.symbolic())
+    aims = tuple(p.symbol for p in linear.params)
+    found = [c for turn in range(4) for c in candidates(family, family.formulations[0], linear, 5, turn, aims)]
+    assert len({json.dumps(c.data, sort_keys=True) for c in found}) == len(found) > 12
+    assert sum(c.how != "natural" for c in found) > 12
+    for one in found:
+        arrays = validate(linear, one.data)
+        for param in linear.params:
+            if param.sign == "positive":
+                assert all(v > 0 for v in arrays.params[param.symbol].fractions())
+
+
+def test_shares_count_what_the_data_and_the_suite_kill(suites: dict[str, Suite]) -> None:
+    instance, suite = draw("knapsack", 1, 0, 0), suites["knapsack"]
+    found = label(instance.problem)
+    assert isinstance(found, Label)
+    told = discrimination(instance, found, suite)
+    by_key = {str(m): m for m in mutants(lower(instance.family.symbolic()))}
+    killed = [k for one in suite.sets for k in one.kills]
+    answers = {k: label(ground(by_key[k].model, instance.data)) for k in killed}
+    own = [k for k, a in answers.items() if isinstance(a, Label) and (a.status, a.objective_exact) != (found.status, found.objective_exact)]
+    assert told.headline == pytest.approx(len(own) / len(killed)) and 0 < told.headline < 1
+    assert told.suite == 1 and told.survivors == ()
+    none = discrimination(instance, found, Suite("x", "knapsack", "standard", (), ("no such mutant",)))
+    assert (none.headline, none.suite, none.survivors) == (None, None, ())
+    left = discrimination(instance, found, Suite("x", "knapsack", "standard", (), tuple(killed)))
+    assert left.headline == left.suite == told.headline and set(left.survivors) == set(killed) - set(own)
+
+
+def test_a_shelf_builds_once_and_mends_what_was_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = shelf._built
+    monkeypatch.setattr(shelf, "_built", lambda *a: calls.append(a) or real(*a))
+    family = families["knapsack"]
+    first = Shelf(tmp_path, 0, 500).suite(family, "standard")
+    again = Shelf(tmp_path, 0, 500).of_structure("knapsack", first.structure_hash)
+    assert key(again) == key(first) and len(calls) == 1
+    stored = tmp_path / f"suite-{first.structure_hash}.json"
+    stored.write_text(stored.read_text()[:-9])
+    assert key(Shelf(tmp_path, 0, 500).suite(family, "standard")) == key(first) and len(calls) == 2
+    with pytest.raises(KeyError):
+        Shelf(tmp_path, 0, 500).of_structure("knapsack", "0" * 16)
+
+
+def test_suites_are_read_back_from_a_folder(suites: dict[str, Suite], tmp_path: Path) -> None:
+    assert read_suites(tmp_path) == {}
+    rows = [row for suite in suites.values() for row in suite_rows(suite)]
+    (tmp_path / "suites").mkdir()
+    path = tmp_path / "suites" / "test-00000-of-00001.parquet"
+    pq.write_table(pa.Table.from_pylist(rows[::-1], schema=CONFIGS["suites"]), path)
+    found = read_suites(tmp_path)
+    assert {k: key(s) for k, s in found.items()} == {s.structure_hash: key(s) for s in suites.values()}
+    best = found[suites["knapsack"].structure_hash].sets[0].objective_exact
+    assert isinstance(best, Fraction)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(UsageError, match="holds no readable suites"):
+        read_suites(tmp_path)
