@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orpipe import __version__, console
+from orpipe.commands.bench import app as bench_app
 from orpipe.commands.compare import EPILOG as COMPARE_EPILOG
 from orpipe.commands.compare import compare
 from orpipe.commands.serve import EPILOG as SERVE_EPILOG
@@ -317,6 +318,7 @@ def doctor(as_json: JsonFlag = False) -> None:
 app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
 app.command(name="compare", epilog=COMPARE_EPILOG)(compare)
 app.command(name="serve", epilog=SERVE_EPILOG)(serve)
+app.add_typer(bench_app, name="bench")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 `orpipe.solve.label` (two solver families, exact points), columns matched by name; nothing of the engine takes part.
 
     equal(a, b)          True, False, or None where this road leads nowhere
+    apart(a, b)          True where some objective on the shared decisions has different optima, else None
     holds(a, b, found)   does the evidence of a NOT_EQUIVALENT or WRONG_OPTIMUM stand?
 """
 
@@ -52,6 +53,37 @@ def equal(a: Problem, b: Problem) -> Answer:
         if most + sign * constant > _NOISE * max(ONE, abs(constant)):
             return False if a.decision.all() else None
     return answer
+
+
+def apart(a: Problem, b: Problem, tries: int = 24) -> bool | None:
+    """The models' objectives, tilted by whole weights on a's decisions (none, one decision up or down, a random mix): where the optima differ, no
+    point of one can be matched by the other, whatever else their columns are.  b must have columns of the decisions' names."""
+    shared = [a.columns[j] for j in np.flatnonzero(a.decision)]
+    if set(shared) - set(b.columns):
+        return None
+    rng = np.random.default_rng(0)
+    size = 1 + max((int(abs(v)) for p in (a, b) for v in p.cost), default=0)
+    single = [{name: sign * size} for name in rng.permutation(shared)[:tries // 3] for sign in (1, -1)]
+    mixed = [dict(zip(shared, (int(v) for v in rng.integers(-size, size + 1, len(shared))), strict=True)) for _ in range(tries // 3)]
+    for weights in ({}, *single, *mixed):
+        one, two = _tilted(a, weights), _tilted(b, weights)
+        if one is not None and two is not None and one != two and not (
+                isinstance(one, Fraction) and isinstance(two, Fraction) and abs(one - two) <= _NOISE * max(ONE, abs(one))):
+            return True
+    return None
+
+
+def _tilted(problem: Problem, weights: Mapping[str, int]) -> Fraction | str | None:
+    """The exact minimum of the (minimised) objective plus the weights, or the status; None if not known."""
+    w = np.zeros(problem.n_vars, dtype=object)
+    for name, value in weights.items():
+        w[problem.column_index[name]] = value
+    cost = (-problem.cost_exact if problem.maximize else problem.cost_exact) + Exact(w)
+    offset = -problem.offset if problem.maximize else problem.offset
+    found = label(replace(problem, maximize=False, cost_exact=cost, offset=offset), time_limit=_SECONDS)
+    if not isinstance(found, Label):
+        return None
+    return found.objective_exact if found.objective_exact is not None else found.status
 
 
 def ordered(problem: Problem, columns: Sequence[str]) -> Problem:
