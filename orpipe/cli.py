@@ -259,7 +259,7 @@ def audit_command(
     from orpipe.build.audit import audit, open_manifest
 
     counts = open_manifest(folder).counts
-    totals = {f"check  {config}": sum(counts[config].values()) for config in ("instances", "sft", "cpt")}
+    totals = {f"check  {config}": sum(counts[config].values()) for config in ("instances", "sft", "cpt", "preference")}
     with bars(totals) as advance:
         found = audit(folder, workers=workers, progress=lambda config: advance(f"check  {config}", 1))
     if as_json:

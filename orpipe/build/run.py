@@ -119,7 +119,7 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
     try:
         for slot, made in zip(slots, _results(recipe, slots, work, workers, summary, progress), strict=True):
             made = gate.admit(made, slot, redo)
-            for config in ("instances", "sft", "cpt", "rejected"):
+            for config in ("instances", "sft", "cpt", "preference", "rejected"):
                 writer.add(config, made.split, getattr(made, config))
             _tally(summary, made)
     finally:
