@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orpipe import __version__, console
+from orpipe.commands.bench import app as bench_app
 from orpipe.commands.compare import EPILOG as COMPARE_EPILOG
 from orpipe.commands.compare import compare
 from orpipe.commands.serve import EPILOG as SERVE_EPILOG
@@ -271,7 +272,7 @@ def audit_command(
     from orpipe.build.audit import audit, open_manifest
 
     counts = open_manifest(folder).counts
-    totals = {f"check  {config}": sum(counts[config].values()) for config in ("instances", "sft", "cpt")}
+    totals = {f"check  {config}": sum(counts[config].values()) for config in ("instances", "sft", "cpt", "preference")}
     with bars(totals) as advance:
         found = audit(folder, workers=workers, progress=lambda config: advance(f"check  {config}", 1))
     if as_json:
@@ -331,6 +332,7 @@ app.command(name="verify", epilog=VERIFY_EPILOG)(verify)
 app.command(name="solve", epilog=SOLVE_EPILOG)(solve)
 app.command(name="compare", epilog=COMPARE_EPILOG)(compare)
 app.command(name="serve", epilog=SERVE_EPILOG)(serve)
+app.add_typer(bench_app, name="bench")
 
 
 if __name__ == "__main__":

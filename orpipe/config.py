@@ -19,7 +19,7 @@ INTERFACE_KINDS: tuple[InterfaceKind, ...] = ("text", "tables", "files")
 
 class Recipe(BaseModel):
     """sft examples in even shares over tasks, interfaces, dialects, families and levels; cpt documents (default: a quarter
-    of sft).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
+    of sft), preference pairs (default none).  Empty lists mean all.  nodes bounds each solver's search, so that labels do not depend on the machine;
     proof_nodes bounds the exact proof of each label (0: none is tried where a search is needed);
     attempts is the number of draws that a slot has; longest bounds the characters of a document or
     example; suites: hidden data sets are built for each structure."""
@@ -30,6 +30,7 @@ class Recipe(BaseModel):
     seed: int = Field(0, ge=0)
     sft: int = Field(10_000, ge=1)
     cpt: int | None = Field(None, ge=0)
+    preference: int = Field(0, ge=0)
     families: tuple[str, ...] = ()
     levels: tuple[int, ...] = ()
     tasks: tuple[Task, ...] = TASKS

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from orpipe.algebra.build import Builder, card, first, given, sum_
+from orpipe.algebra.build import Builder, card, first, given, last, sum_
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
 
@@ -76,6 +76,7 @@ def lots() -> Example:
     m.absolute("swing", z[t], x[t] - x[t - 1], forall=(t,), where=t > first,
                because="the change is counted whether up or down")
     m.require("steady", z[t] <= ramp, forall=(t,), because="output changes slowly")
+    m.require("ending", s[t] >= low, forall=(t,), where=t == last, because="the last {T} leaves a smallest lot in stock")
     return Example(lower(m.build()), {
         "T": [1, 2, 3], "p": {"1": 2, "2": 3, "3": 5}, "e": 9, "h": 0.5, "f": {"1": 10, "2": 20, "3": 15},
         "d": {"1": 4, "2": 6, "3": 8}, "s0": 2, "k": {"1": 12, "2": 12, "3": 14}, "u": 9, "l": 3, "g": 7,
@@ -173,7 +174,7 @@ def shop() -> Example:
                      meaning="1 if {J} j has overtime", because="overtime on a {J} is none or worth the while")
     return Example(lower(m.build()), {
         "J": ["a", "b", "c"], "n": {"a": 12, "b": 10, "c": 9}, "a": {"a": 4, "b": 2, "c": 3},
-        "r": {"a": 7, "b": 6, "c": 5}, "H": 30, "o": 4, "q": 1, "g": 3})
+        "r": {"a": 7, "b": 6, "c": 5}, "H": 30, "o": 4, "q": 2, "g": 3})
 
 
 def network() -> Example:
@@ -219,6 +220,26 @@ def rota() -> Example:
                                "c": {"Mon": 10, "Tue": 11, "Wed": 12}})
 
 
+def fund() -> Example:
+    """Money put into assets, with a limit on the average loss over some years."""
+    m = Builder("fund")
+    I, S = m.set("I", "asset"), m.set("S", "year")
+    i, k = I.index("i"), S.index("k")
+    g = m.param("g", i, name="rate", meaning="yearly gain of an {I} as a fraction")
+    e = m.param("e", i, k, name="loss_rate", sign="any", meaning="loss of an {I} in a {S} as a fraction")
+    b = m.param("B", name="budget", unit="money", meaning="money at hand")
+    r = m.param("R", name="risk_limit", unit="money", meaning="largest average loss")
+    x = m.var("x", i, name="put", unit="money", meaning="money put into {I} i")
+    d = m.var("d", k, name="lost", unit="money", auxiliary=True, meaning="loss in {S} k")
+    m.maximize(gain=(sum_(i)(g[i] * x[i]), "yearly gain"))
+    m.require("budget_limit", sum_(i)(x[i]) <= b, because="no more is spent than there is")
+    m.require("losses", d[k] >= sum_(i)(e[i, k] * x[i]), forall=(k,), because="a loss is at least what the {I_s} lose")
+    m.require("risk", sum_(k)(d[k]) / card(S) <= r, because="the average loss is limited")
+    return Example(m.build(), {
+        "I": ["bond", "share"], "S": ["good", "bad"], "g": {"bond": 0.02, "share": 0.08}, "B": 100, "R": 3,
+        "e": {"bond": {"good": 0, "bad": 0.01}, "share": {"good": -0.2, "bad": 0.15}}})
+
+
 EXAMPLES: dict[str, Callable[[], Example]] = {
-    e.__name__: e for e in (depots, lots, jobs, knapsack, tour, shop, network, rota)
+    e.__name__: e for e in (depots, lots, jobs, knapsack, tour, shop, network, rota, fund)
 }

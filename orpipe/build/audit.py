@@ -269,11 +269,26 @@ def sft_checks(row: Mapping[str, Any], known: Known) -> Iterator[Check]:
         yield Check("optimum stated", None if found else f"the answer does not say {known.objective_exact}")
 
 
+def preference_checks(row: Mapping[str, Any], known: Known) -> Iterator[Check]:
+    """The chosen answer is an example as any other; the rejected one must claim another outcome and be another text."""
+    chosen, rejected = ([m["content"] for m in row[name]] for name in ("chosen", "rejected"))
+    yield from sft_checks({**row, "task": "solve", "messages": [*row["prompt"], *row["chosen"]]}, known)
+    value = row["rejected_objective_exact"]
+    other = row["rejected_status"] != known.status or not close(None if value is None else float(Fraction(value)), known.objective)
+    yield Check("rejected differs", None if other and chosen != rejected else "its outcome or its text is that of the chosen answer")
+    yield Check("rejected messages", None if [m["role"] for m in row["rejected"]] == ["assistant"] else "rejected is not one assistant message")
+
+
 def programs(config: str, row: Mapping[str, Any], known: Known) -> list[Expected]:
     if config == "cpt":
         files = {name: body + "\n" for name, body in _FILE.findall(row["text"])}
         return [Expected(row["id"], code, files, known) for code in whole_programs(row["text"])]
     files, meta = json.loads(row["files"]), json.loads(row["metadata"])
+    if config == "preference":
+        value = row["rejected_objective_exact"]
+        wrong = (True, row["rejected_status"], None if value is None else float(Fraction(value)))
+        return [Expected(row["id"], code, files, known, *end) for name, end in (("chosen", ()), ("rejected", wrong))
+                for message in row[name] for code in whole_programs(message["content"])]
     value = meta.get("faulty_objective")
     found = []
     for message in row["messages"]:
@@ -291,7 +306,7 @@ def _present(row: Mapping[str, Any], found: list[Expected]) -> str | None:
     right, wrong = [e for e in found if not e.faulty], [e for e in found if e.faulty]
     if bool(row["dialect"]) != bool(right):
         return f"dialect is '{row['dialect']}', and {len(right)} whole programs are found"
-    asks = row.get("subtask") == "faulty-program"
+    asks = row.get("subtask") == "faulty-program" or "rejected_status" in row
     return None if bool(wrong) == asks else f"{len(wrong)} whole programs are found in the prompt"
 
 
@@ -413,6 +428,8 @@ class _Walk:
         yield Check("split by instance", None if known.split == split else f"its instance is in '{known.split}', not '{split}'")
         if config == "sft":
             yield from sft_checks(row, known)
+        elif config == "preference":
+            yield from preference_checks(row, known)
         yield Check("program present", _present(row, programs(config, row, known)))
 
     def _settle(self, config: str, pool: Pool, expected: Expected, future: Future[Run]) -> None:
@@ -435,7 +452,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     walk.suites()
     walk.instances()
     with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
-        for config in ("sft", "cpt"):
+        for config in ("sft", "cpt", "preference"):
             walk.texts(config, running, ahead=8 * running.workers)
     walk.quarantined()
     for config in CONFIGS:

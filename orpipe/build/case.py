@@ -54,6 +54,7 @@ class Product:
     status: str
     objective: Fraction | None
     messages: tuple[tuple[str, str], ...] = ()
+    rejected: tuple[tuple[str, str], ...] = ()  # of a preference pair, whose messages end with the chosen answer
     text: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     programs: tuple[Program, ...] = ()

@@ -27,7 +27,7 @@ _DISTINCT = 4  # significant digits from which a number that is no datum can onl
 _TOLERANCE = Fraction(1, 10**6)
 # SCIP branches for ever on an integer model that is unbounded, and no limit of time may decide what is kept.
 _NEVER_ENDS = {("ortools", "unbounded")}
-PROMPTS_WITHOUT_ANSWER = ("formulate", "implement", "solve")
+PROMPTS_WITHOUT_ANSWER = ("formulate", "implement", "solve", "preference")
 
 
 def numbers(text: str) -> Iterator[Fraction]:
@@ -75,7 +75,7 @@ def data_numbers(data: Any) -> Iterator[Fraction]:
 
 def refusal(case: Case, product: Product, longest: int) -> str | None:
     """The first gate that a product does not pass: length, a program without end, a leak, an answer without the optimum."""
-    size = len(product.text) + sum(len(content) for _, content in product.messages)
+    size = len(product.text) + sum(len(content) for _, content in (*product.messages, *product.rejected))
     if size > longest:
         return f"longer than {longest} characters"
     if any((product.order.dialect, p.status) in _NEVER_ENDS and p.problem.integer.any() for p in product.programs):
@@ -87,7 +87,7 @@ def refusal(case: Case, product: Product, longest: int) -> str | None:
         prompt = "\n".join(content for role, content in product.messages if role == "user")
         if leak(prompt, optimum, data_numbers(case.instance.data)):
             return "prompt tells the optimum"
-    if product.task == "solve" and not states(product.messages[-1][1], optimum):
+    if product.task in ("solve", "preference") and not states(product.messages[-1][1], optimum):
         return "answer does not state the optimum"
     return None
 

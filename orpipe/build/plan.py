@@ -21,7 +21,7 @@ U = TypeVar("U")
 
 @dataclass(frozen=True)
 class Order:
-    """One product of a slot: an SFT example of a task, or a CPT document (task is then "cpt")."""
+    """One product of a slot: an SFT example of a task, a CPT document (task "cpt") or a preference pair (task "preference")."""
 
     task: Task | str
     interface: InterfaceKind
@@ -63,10 +63,10 @@ def plan(recipe: Recipe) -> list[Slot]:
     tasks = recipe.tasks
     quota = {t: recipe.sft // len(tasks) + (k < recipe.sft % len(tasks)) for k, t in enumerate(tasks)}
     documents = recipe.cpt or 0
-    count = max([*quota.values(), documents])
+    count = max([*quota.values(), documents, recipe.preference])
     places = cells(recipe)
     dealt: dict[str, list[tuple[InterfaceKind, str, int]]] = {}
-    for task, number in (*quota.items(), ("cpt", documents)):
+    for task, number in (*quota.items(), ("cpt", documents), ("preference", recipe.preference)):
         # interfaces and dialects are dealt in pairs, so that every pair has its even share
         both = pairs(recipe.interfaces, recipe.dialects)
         variants = stream(recipe.seed, "variant", task).permutation(number)
@@ -77,6 +77,6 @@ def plan(recipe: Recipe) -> list[Slot]:
     slots = []
     for s in range(count):
         family, level = places[s % len(places)]
-        orders = tuple(Order(task, *dealt[task][s]) for task in (*tasks, "cpt") if s < len(dealt[task]))
+        orders = tuple(Order(task, *dealt[task][s]) for task in (*tasks, "cpt", "preference") if s < len(dealt[task]))
         slots.append(Slot(s, family, level, s // len(places), split[s], orders))
     return slots

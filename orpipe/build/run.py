@@ -126,7 +126,7 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
     try:
         for slot, made in zip(slots, _results(recipe, slots, work, workers, summary, progress), strict=True):
             made = gate.admit(made, slot, redo)
-            for config in ("instances", "sft", "cpt", "rejected"):
+            for config in ("instances", "sft", "cpt", "preference", "rejected"):
                 rows = getattr(made, config)
                 writer.add(config, made.split, rows if config != "rejected" else quarantine.lay_down(target, rows))
             structures.update((row["family"], row["structure_hash"]) for row in made.instances if row["survivors"] is not None)

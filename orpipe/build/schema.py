@@ -23,12 +23,20 @@ SFT = pa.schema([
     ("interface", _S), ("dialect", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S), ("level", _I), ("status", _S),
     ("objective", _F), ("objective_exact", _S), ("files", _S), ("metadata", _S),
 ])
+_CHAT = pa.list_(pa.struct([("role", _S), ("content", _S)]))
+PREFERENCE = pa.schema([
+    ("id", _S), ("prompt", _CHAT), ("chosen", _CHAT), ("rejected", _CHAT), ("operator", _S), ("reason", _S), ("rejected_status", _S),
+    ("rejected_objective_exact", _S), ("interface", _S), ("dialect", _S), ("instance_id", _S), ("family", _S), ("problem_class", _S),
+    ("level", _I), ("status", _S), ("objective", _F), ("objective_exact", _S), ("files", _S), ("metadata", _S),
+])
 REJECTED = pa.schema([("stage", _S), ("reason", _S), ("family", _S), ("level", _I), ("seed", _I), ("detail", _S)])
 SUITES = pa.schema([
     ("structure_hash", _S), ("family", _S), ("formulation", _S), ("index", _I), ("data", _S), ("status", _S), ("objective_exact", _S),
     ("certificate", _S), ("kills", _S), ("survivors", _S),
 ])
 
-CONFIGS: dict[str, pa.Schema] = {"sft": SFT, "cpt": CPT, "instances": INSTANCES, "rejected": REJECTED, "suites": SUITES}
+CONFIGS: dict[str, pa.Schema] = {
+    "sft": SFT, "cpt": CPT, "preference": PREFERENCE, "instances": INSTANCES, "rejected": REJECTED, "suites": SUITES,
+}
 SPLITS = ("train", "validation", "test")
 SPLITS_OF: dict[str, tuple[str, ...]] = {"rejected": ("train",), "suites": ("test",)}  # of the others: SPLITS

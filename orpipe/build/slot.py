@@ -49,6 +49,7 @@ class Made:
     instances: list[Row] = field(default_factory=list)
     sft: list[Row] = field(default_factory=list)
     cpt: list[Row] = field(default_factory=list)
+    preference: list[Row] = field(default_factory=list)
     rejected: list[Row] = field(default_factory=list)
     attempt: int = 0
     attempted: int = 0
@@ -124,7 +125,8 @@ def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made, shelf:
         rows = [(product.task, product_row(case, product)) for product in products]
     made.instances = instances
     made.cpt = [row for task, row in rows if task == "cpt"]
-    made.sft = [row for task, row in rows if task != "cpt"]
+    made.sft = [row for task, row in rows if task not in ("cpt", "preference")]
+    made.preference = [row for task, row in rows if task == "preference"]
     return True
 
 
@@ -238,6 +240,18 @@ def product_row(case: Case, product: Product) -> Row:
     if product.task == "cpt":
         return {"id": f"{product.instance_id}-{product.subtask}", "text": product.text, "doc_type": product.subtask, **common}
     value = product.objective
+    if product.task == "preference":
+        *prompt, chosen = product.messages
+        meta = dict(product.metadata)
+        told = {name: meta.pop(name) for name in ("operator", "reason", "rejected_status", "rejected_objective_exact")}
+        return {
+            "id": f"{product.instance_id}-preference", **told, **common,
+            **{name: [{"role": role, "content": content} for role, content in part]
+               for name, part in (("prompt", prompt), ("chosen", [chosen]), ("rejected", product.rejected))},
+            "status": product.status, "objective": None if value is None else float(value),
+            "objective_exact": None if value is None else exact_text(value), "files": json.dumps(product.files, ensure_ascii=False),
+            "metadata": json.dumps({"formulation": instance.formulation, **meta}, ensure_ascii=False, sort_keys=True),
+        }
     return {
         "id": f"{product.instance_id}-{product.task}",
         "messages": [{"role": role, "content": content} for role, content in product.messages],

@@ -39,12 +39,14 @@ GROUPS = ("objective", "domains", "rows", "missing", "linking", "index", "data")
 
 class Operator:
     """A mis-modelling.  id: kebab-case; title: one line; group: one of GROUPS; explanation: for a learner, what goes
-    wrong and how a text misleads into it.  Operators hold no state."""
+    wrong and how a text misleads into it.  special: of a change that a general operator makes as well, this one tells
+    it better and claims it.  Operators hold no state."""
 
     id: str
     title: str
     group: str
     explanation: str
+    special: bool = False
 
     def parts(self, model: Model) -> Iterator[Part]:
         """Candidates, in the order of the model; may include changes that do nothing or would not ground."""
@@ -64,10 +66,11 @@ class Operator:
     def _applicable(self, model: Model, before: Survey) -> tuple[Part, ...]:
         found: dict[Site, Part] = {}
         for part in self.parts(model):
-            if part.before == part.after or not sound(before, part.after):
+            into = part.on(model) if part.more else model
+            if all(old == new for old, new in part.changes) or not all(sound(before, new, into) for _, new in part.changes):
                 continue
             twin, count = part, 2
-            while twin.site in found and found[twin.site].after != part.after:
+            while twin.site in found and found[twin.site].changes != part.changes:
                 twin, count = replace(part, detail=f"{part.detail} #{count}".strip()), count + 1
             found.setdefault(twin.site, twin)
         return tuple(found.values())
@@ -167,15 +170,10 @@ def _linear(model: Model) -> Survey:
 @lru_cache(maxsize=256)
 def _by_operator(model: Model) -> tuple[tuple[Mutant, ...], ...]:
     before = _linear(model)
-    seen: set[tuple[object, object]] = set()
-    lists: list[tuple[Mutant, ...]] = []
-    for op in operators():
-        own: list[Mutant] = []
-        for part in op._applicable(model, before):
-            key = (part.before, part.after)
-            if key not in seen:
-                seen.add(key)
-                own.append(Mutant(op, part.site, part.on(model), part))
-        if own:
-            lists.append(tuple(own))
-    return tuple(lists)
+    seen: set[object] = set()
+    own: dict[str, tuple[Mutant, ...]] = {}
+    for op in sorted(operators(), key=lambda o: not o.special):
+        fresh = {part.changes: part for part in reversed(op._applicable(model, before)) if part.changes not in seen}
+        seen |= set(fresh)
+        own[op.id] = tuple(Mutant(op, part.site, part.on(model), part) for part in reversed(fresh.values()))
+    return tuple(own[op.id] for op in operators() if own[op.id])

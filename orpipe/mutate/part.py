@@ -34,6 +34,7 @@ class Part:
     kind "row": Rows; "objective": Terms, or Objectives when the sense changes; "variable" and "bound": VarDecls.
     before is None for something added, after None for something dropped.  old and new are the smallest nodes that
     differ, where the operator can name them (a factor, a condition, the index summed over); else None.
+    more: (before, after) of further pieces that change with it (a new variable and the row that defines it).
     """
 
     kind: Kind
@@ -43,6 +44,12 @@ class Part:
     detail: str = ""
     old: Any = None
     new: Any = None
+    more: tuple[tuple[Piece | None, Piece | None], ...] = ()
+
+    @property
+    def changes(self) -> tuple[tuple[Piece | None, Piece | None], ...]:
+        """(before, after) of all pieces, the main one first."""
+        return ((self.before, self.after), *self.more)
 
     @property
     def site(self) -> Site:
@@ -67,16 +74,22 @@ class Part:
         return cast(Term, self.before)
 
     def on(self, model: Model) -> Model:
-        """The model with the faulty form in place of the right one; an added row comes last."""
-        match self.before or self.after:
-            case Row():
-                return replace(model, rows=_swap(model.rows, self.before, self.after))
-            case Term():
-                terms = _swap(model.objective.terms, self.before, self.after)
-                return replace(model, objective=replace(model.objective, terms=terms))
-            case VarDecl():
-                return replace(model, variables=_swap(model.variables, self.before, self.after))
-        return replace(model, objective=cast(Objective, self.after))
+        """The model with the faulty form in place of the right one; added pieces come last of their kind."""
+        for before, after in self.changes:
+            model = _changed(model, before, after)
+        return model
+
+
+def _changed(model: Model, before: Piece | None, after: Piece | None) -> Model:
+    match before or after:
+        case Row():
+            return replace(model, rows=_swap(model.rows, before, after))
+        case Term():
+            terms = _swap(model.objective.terms, before, after)
+            return replace(model, objective=replace(model.objective, terms=terms))
+        case VarDecl():
+            return replace(model, variables=_swap(model.variables, before, after))
+    return replace(model, objective=cast(Objective, after))
 
 
 def _swap(pieces: tuple, before: Piece | None, after: Piece | None) -> tuple:

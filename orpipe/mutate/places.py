@@ -253,3 +253,13 @@ def mentions(cond: n.Cond, letter: str) -> bool:
 
 def without(where: n.Cond | None, cond: n.Cond) -> n.Cond | None:
     return n.conjunction(*(c for c in n.conditions(where) if c != cond))
+
+
+def unused(model: n.Model, name: str) -> str:
+    """`name`, or name2, name3, ... where it is taken by a declaration, row or term of the model."""
+    taken = {*model.set_by, *model.param_by, *model.var_by, *model.row_by, *(t.name for t in model.objective.terms)}
+    taken |= {s.name for s in model.sets} | {p.name for p in model.params} | {v.name for v in model.variables}
+    trial, count = name, 2
+    while trial in taken:
+        trial, count = f"{name}{count}", count + 1
+    return trial

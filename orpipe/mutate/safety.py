@@ -152,11 +152,13 @@ def survey(model: n.Model) -> Survey:
     return found
 
 
-def sound(original: Survey, piece: Piece | None) -> bool:
-    """True if `piece`, put into the model that `original` surveyed, grounds on all data that model accepts."""
+def sound(original: Survey, piece: Piece | None, into: n.Model | None = None) -> bool:
+    """True if `piece`, put into the model that `original` surveyed, grounds on all data that model accepts.
+
+    into: the changed model, where `piece` speaks of variables that the original does not have."""
     if piece is None:
         return True
-    own = Survey(original.model).piece(piece)
+    own = Survey(into or original.model).piece(piece)
     if own.faults:
         return False
     return all(_follows(original.model, need) or any(

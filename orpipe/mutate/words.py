@@ -109,7 +109,8 @@ class Words:
                 case n.ParamRef(param=p):
                     return replace(x, param=m.param_by[p].name)
                 case n.VarRef(var=v):
-                    return replace(x, var=m.var_by[v].name)
+                    # a variable that a mutant adds has one name for both
+                    return replace(x, var=m.var_by[v].name if v in m.var_by else v)
                 case n.Card(set=s) | n.Member(set=s):
                     return replace(x, set=m.set_by[s].name)
                 case n.Sum(indices=indices):

@@ -48,7 +48,9 @@ def cli_text() -> str:
     """docs/cli.md"""
     parts = [_CLI_HEAD]
     group: Any = get_command(orpipe_app)
-    parts += [_command(command, f"orpipe {name}") for name, command in group.commands.items()]
+    for name, command in group.commands.items():
+        inner = getattr(command, "commands", None) or {"": command}  # a group, such as bench
+        parts += [_command(c, f"orpipe {name} {n}".rstrip()) for n, c in inner.items()]
     parts.append("# Commands for developers\n\nThey work in a clone, after `make setup`; `make help` lists the targets.\n")
     developers = {"bench": bench_app, "bench_verify": bench_verify_app, "new_family": new_family_app, "docs": app}
     developers = {"bench": bench_app, "bench_solvers": solvers_app, "solver_coverage": coverage_app, "new_family": new_family_app, "docs": app}

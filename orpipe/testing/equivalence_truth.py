@@ -2,11 +2,14 @@
 `orpipe.solve.label` (two solver families, exact points), columns matched by name; nothing of the engine takes part.
 
     equal(a, b)          True, False, or None where this road leads nowhere
+    apart(a, b)          True where some objective on the shared decisions has different optima, else None
     holds(a, b, found)   does the evidence of a NOT_EQUIVALENT or WRONG_OPTIMUM stand?
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,17 +29,19 @@ Answer = bool | None
 ONE, _NOISE = Fraction(1), Fraction(1, 10**9)
 _MOST_POINTS = 150
 _SECONDS = 20.0
+_PROOF_SECONDS = 60.0
 
 
-def equal(a: Problem, b: Problem) -> Answer:
-    """Same set of decisions (a's), same objective on it.  Both must have the same column names."""
+def equal(a: Problem, b: Problem, seconds: float = _PROOF_SECONDS) -> Answer:
+    """Same set of decisions (a's), same objective on it.  Both must have the same column names.  None after about `seconds`."""
+    until = time.perf_counter() + seconds
     if set(a.columns) != set(b.columns):
         return None
     b = ordered(b, a.columns)
     decisions = np.flatnonzero(a.decision)
     answer: Answer = True
     for one, other in ((a, b), (b, a)):
-        inside = within(one, other)
+        inside = within(one, other, until)
         if inside is False and a.decision.all():
             return False
         if inside is not True:
@@ -52,6 +57,40 @@ def equal(a: Problem, b: Problem) -> Answer:
         if most + sign * constant > _NOISE * max(ONE, abs(constant)):
             return False if a.decision.all() else None
     return answer
+
+
+def apart(a: Problem, b: Problem, tries: int = 24, seconds: float = _PROOF_SECONDS) -> bool | None:
+    """The models' objectives, tilted by whole weights on a's decisions (none, one decision up or down, a random mix): where the optima differ, no
+    point of one can be matched by the other, whatever else their columns are.  b must have columns of the decisions' names."""
+    shared = [a.columns[j] for j in np.flatnonzero(a.decision)]
+    if set(shared) - set(b.columns):
+        return None
+    rng = np.random.default_rng(0)
+    size = 1 + max((int(abs(v)) for p in (a, b) for v in p.cost), default=0)
+    single = [{name: sign * size} for name in rng.permutation(shared)[:tries // 3] for sign in (1, -1)]
+    mixed = [dict(zip(shared, (int(v) for v in rng.integers(-size, size + 1, len(shared))), strict=True)) for _ in range(tries // 3)]
+    until = time.perf_counter() + seconds
+    for weights in ({}, *single, *mixed):
+        if time.perf_counter() > until:
+            return None
+        one, two = _tilted(a, weights), _tilted(b, weights)
+        if one is not None and two is not None and one != two and not (
+                isinstance(one, Fraction) and isinstance(two, Fraction) and abs(one - two) <= _NOISE * max(ONE, abs(one))):
+            return True
+    return None
+
+
+def _tilted(problem: Problem, weights: Mapping[str, int]) -> Fraction | str | None:
+    """The exact minimum of the (minimised) objective plus the weights, or the status; None if not known."""
+    w = np.zeros(problem.n_vars, dtype=object)
+    for name, value in weights.items():
+        w[problem.column_index[name]] = value
+    cost = (-problem.cost_exact if problem.maximize else problem.cost_exact) + Exact(w)
+    offset = -problem.offset if problem.maximize else problem.offset
+    found = label(replace(problem, maximize=False, cost_exact=cost, offset=offset), time_limit=_SECONDS)
+    if not isinstance(found, Label):
+        return None
+    return found.objective_exact if found.objective_exact is not None else found.status
 
 
 def ordered(problem: Problem, columns: Sequence[str]) -> Problem:
@@ -99,13 +138,13 @@ def demands(p: Problem) -> Iterator[tuple[Exact, Fraction]]:
                 yield Exact(unit), sign * Fraction(int(exact.num[j]), exact.den)
 
 
-def within(a: Problem, b: Problem) -> Answer:
-    """Is every point of b one of a?"""
+def within(a: Problem, b: Problem, until: float = math.inf) -> Answer:
+    """Is every point of b one of a?  None once the clock is past `until`."""
     stated = {_key(w, limit) for w, limit in demands(b)}
     for w, limit in demands(a):
         if _key(w, limit) in stated:
             continue
-        most = maximum(b, w)
+        most = maximum(b, w) if time.perf_counter() < until else None
         if most is None:
             return None
         if most is False or most > limit + _NOISE * max(ONE, abs(limit)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orpipe.build.case import Case, Product, ask, describe, file_blocks, say
+from orpipe.build.case import Asked, Case, Product, ask, describe, file_blocks, say
 from orpipe.build.insights import insights
 from orpipe.build.plan import Order
 from orpipe.build.products import product
@@ -13,8 +13,12 @@ from orpipe.render.emit import emit
 
 @product("solve")
 def solve(case: Case, order: Order) -> Product:
+    return solved(case, order, ask(case.instance, order))
+
+
+def solved(case: Case, order: Order, asked: Asked) -> Product:
+    """asked: the problem text; the case may hold another model than the one that was asked for (a rejected answer)."""
     instance = case.instance
-    asked = ask(instance, order)
     style = STYLES[order.variant % 2]
     program = emit(instance.linear, instance.data, order.dialect, source=asked.source, style=style).rstrip()
     context = describe(case) | {

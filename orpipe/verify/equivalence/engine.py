@@ -10,7 +10,7 @@ relabelling that only works under other names does not make models equivalent.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -29,6 +29,7 @@ from orpipe.verify.equivalence.names import Names, equal_names, index_maps
 from orpipe.verify.equivalence.normalise import Form, normalise, snapped
 from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import substitutions
+from orpipe.verify.equivalence.redraw import Redraw, redrawn
 from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.equivalence.roles import assignment_map, part_maps
 from orpipe.verify.verdict import Verdict
@@ -41,18 +42,23 @@ _MOST_MAPS = 5
 
 def compare_problems(
     a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False, accept_probes: bool = False,
-    labels: tuple[str, str] = ("A", "B"), report: Callable[[Comparison], None] | None = None,
+    labels: tuple[str, str] = ("A", "B"), report: Callable[[Comparison], None] | None = None, redraws: Sequence[Redraw] = (),
 ) -> Comparison:
     """Is b the same model as the reference a?
 
     budget: seconds.  names: "trusted" (equal names mean the same quantity), "hints" (they propose), "ignored".
     scale_free: b's objective may be a positive multiple of a's plus a constant.  accept_probes: probes that find no
     difference make EQUIVALENT; by default they are told, and prove nothing.  report: called with every verdict that
-    is reached on the way.  Never raises for what a model says; our own faults are UNDECIDED.
+    is reached on the way.  redraws: both models on other data; asked where nothing is decided, or where an equivalence rests on no
+    names (interchangeable variables may be exchanged in this data only).  One that differs in status or optimum is NOT_EQUIVALENT by
+    "redraw"; agreement proves nothing.  Never raises for what a model says; our own faults are UNDECIDED.
     """
     engine = _Engine(snapped(a), snapped(b), Clock(budget), names, scale_free, accept_probes,
                      {"a": labels[0], "b": labels[1]}, report)
-    return engine.run()
+    found = engine.run()
+    if redraws and not scale_free and (not found.decided or (found.verdict is Verdict.EQUIVALENT and engine.strict is None)):
+        found = redrawn(found, redraws, engine.clock, labels)
+    return found
 
 
 @dataclass

@@ -13,6 +13,7 @@ import contextlib
 import multiprocessing
 import signal
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from orpipe.problem import Problem
 from orpipe.verify.equivalence.engine import BUDGET, Naming, compare_problems
 from orpipe.verify.equivalence.evidence import Comparison
+from orpipe.verify.equivalence.redraw import Redraw
 from orpipe.verify.verdict import Verdict
 
 _GRACE = 1.0  # seconds past the budget
@@ -40,10 +42,11 @@ class Guard:
         self.close()
 
     def compare(self, a: Problem, b: Problem, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
-                accept_probes: bool = False, labels: tuple[str, str] = ("A", "B")) -> Comparison:
+                accept_probes: bool = False, labels: tuple[str, str] = ("A", "B"), redraws: Sequence[Redraw] = ()) -> Comparison:
         """As compare_problems, and over by budget + 1 s whatever a solver does."""
         link, began = self._started(), time.perf_counter()
-        settings = {"budget": budget, "names": names, "scale_free": scale_free, "accept_probes": accept_probes, "labels": labels}
+        settings = {"budget": budget, "names": names, "scale_free": scale_free, "accept_probes": accept_probes, "labels": labels,
+                    "redraws": tuple(redraws)}
         reached: Comparison | None = None
         why = f"the budget of {budget:g} s is spent (stopped from outside)"
         try:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from orpipe.console import run
 from orpipe.errors import NotFound, OrpipeError
 from orpipe.families import families
 from orpipe.ground import ground
@@ -20,11 +18,11 @@ from orpipe.mutate import mutants
 from orpipe.mutate.harmless import Sheet, reformulation, reformulation_by_id, reformulations
 from orpipe.problem import Problem
 from orpipe.testing import equivalence_truth as truth
-from orpipe.testing.bench_equivalence import app, disguised
+from orpipe.testing.verifier_corpus import SHARED, disguised
 from orpipe.verify import compare
 from orpipe.verify.verdict import Verdict
 
-PAIRS = Path(__file__).resolve().parents[4] / "shared" / "benchmarks" / "formulation_pairs"
+PAIRS = SHARED / "formulation_pairs"
 FORMULATIONS = [(f.name, v) for f in families for v in f.formulations]
 WRONG = (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM)
 
@@ -99,7 +97,7 @@ def test_two_formulations_of_the_tour_allow_the_same_tours(level: int) -> None:
 def test_a_tour_without_its_subtour_rows_is_refuted_by_a_subtour() -> None:
     a = draw("tsp", 2, 4, 0, formulation="ordering").problem
     instance = draw("tsp", 2, 4, 0, formulation="flow")
-    loose = next(m for m in mutants(instance.linear) if str(m) == "row-dropped: row no_subtours")
+    loose = next(m for m in mutants(instance.linear) if str(m) == "subtour-elimination-missing: row no_subtours")
     found = compare(a, ground(loose.model, instance.data))
     assert found.verdict in WRONG
     if found.witness is not None:
@@ -158,15 +156,3 @@ def test_labelled_pairs_are_never_contradicted() -> None:
                 decided += 1
                 assert (found.verdict is Verdict.EQUIVALENT) is p["equivalent"], f"{p['a']} {p['b']}: {found}"
     assert decided >= 42
-
-
-def test_the_bench_counts_what_it_says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["bench", "--families", "knapsack", "--levels", "1", "--limit", "6", "--json"])
-    assert run(app, "bench") == 0
-    found = json.loads(capsys.readouterr().out)
-    rows = {row["row"][0]: row["row"] for row in found["scores"]}
-    assert found["faults"] == []
-    assert found["kinds"]["mutants"] == found["kinds"]["evidence checked: stands"] == 6
-    assert rows["ours, names kept"][1:5] == ["100.0%", "100.0%", 0, 0]
-    assert rows["colour refinement, raw"][4] > 0
-    assert float(rows["objective, relative 1e-6"][1].rstrip("%")) < 100

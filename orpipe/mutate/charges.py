@@ -1,0 +1,102 @@
+"""Mistakes in how the objective measures a plan: a price once for a price each, invented weights, the worst case for the total."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from orpipe.algebra import nodes as n
+from orpipe.mutate.catalogue import Operator, operator
+from orpipe.mutate.linking import switches
+from orpipe.mutate.part import Part
+from orpipe.mutate.places import is_data, is_negative, letters, mentions, minus, number, rename, term_spots, times, unused
+from orpipe.mutate.words import Account, Words
+
+
+@operator(
+    "unit-cost-as-fixed", "A price per unit is charged once", "objective",
+    "\"Carriage costs 3\" may mean 3 for each ton or 3 for the trip. A price per unit grows with the amount; tied to the yes-or-no variable "
+    "instead, any amount costs the same.")
+class UnitCostAsFixed(Operator):
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        for s in switches(model):
+            if not s.links:
+                continue
+            amounts = [x for x in n.walk(s.rest) if isinstance(x, n.VarRef) and model.var_by[x.var].kind != "binary"]
+            for t in model.objective.terms:
+                for spot in term_spots(t):
+                    match spot.node:
+                        case n.Mul(left=factor, right=n.VarRef() as x) | n.Mul(left=n.VarRef() as x, right=factor) if is_data(factor):
+                            for own in amounts:
+                                letter = {a.index: b for a, b in zip(own.refs, x.refs, strict=True)} if own.var == x.var else {}
+                                plain = not any(r.shift for r in own.refs)
+                                if own.var == x.var and plain and {r.index for r in s.ref.refs} <= set(letter):
+                                    y = rename(s.ref, letter)
+                                    yield spot.part(n.Mul(factor, y), s.row.name, x, y)
+
+    def tell(self, w: Words, part: Part) -> Account:
+        return Account.of(
+            f"the {w.term(part.term)} is charged once, through {w.var(part.new.var)}, where it should be charged for every unit of "
+            f"{w.amount(part.old)}",
+            "what is charged once does not grow with the amount; large amounts become as cheap as small ones, so the plan is no longer "
+            "weighed by what it really uses",
+            f"write the term as {w.write(part.term)}")
+
+
+@operator(
+    "weight-invented", "A term of the objective gets an invented weight", "objective",
+    "When a text names two aims, weights seem to be called for. Where both are measured in the same money or time they are simply added; a "
+    "weight that nobody stated shifts the balance between them.")
+class WeightInvented(Operator):
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        if len(model.objective.terms) > 1:
+            half = number("1/2")
+            for t in model.objective.terms:
+                inner = minus(t.expr) if is_negative(t.expr) else t.expr
+                body = replace(inner, body=times(half, inner.body)) if isinstance(inner, n.Sum) else times(half, inner)
+                yield Part("objective", t.name, t, replace(t, expr=minus(body) if is_negative(t.expr) else body), "", t.expr, half)
+
+    def tell(self, w: Words, part: Part) -> Account:
+        return Account.of(
+            f"the objective gives the {w.term(part.term)} the weight {w.ex(part.new)}, which no sentence of the text states",
+            "all terms are in the same unit and count in full; with an invented weight one of them counts for less than it is, so the "
+            "optimum may be another plan, and its value is not the true total",
+            f"write the term without the weight, {w.write(part.term)}")
+
+
+@operator(
+    "max-for-sum", "The largest value stands where the total is meant", "objective",
+    "\"The time it takes\" and \"the cost of the routes\" may be a total or the worst single case. A model that keeps down the largest value "
+    "does not care for all the others.")
+class MaxForSum(Operator):
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        most = model.objective.sense == "minimize"
+        for t in model.objective.terms:
+            if not isinstance(t.expr, n.Sum) or is_negative(t.expr) or not n.has_variables(t.expr):
+                continue
+            for k in t.expr.indices:
+                own = [c for c in n.conditions(t.expr.where) if mentions(c, k.name)]
+                rest = tuple(x for x in t.expr.indices if x != k)
+                inner = n.conjunction(*n.conditions(t.expr.where))
+                if rest:
+                    body: n.Expr = n.Sum(rest, inner, t.expr.body)
+                    where = None
+                else:
+                    body, where = t.expr.body, n.conjunction(*own)
+                if k.name not in letters(body):
+                    continue
+                symbol = unused(model, "worst")
+                v = n.VarDecl(symbol, symbol, (), None, "continuous", None, None, "", "largest value" if most else "smallest value", True)
+                ref = n.VarRef(symbol)
+                row = n.Row(unused(model, f"{t.name}_extreme"), (k,), where, ref, ">=" if most else "<=", body,
+                            "the objective counts the largest value" if most else "the objective counts the smallest value")
+                yield Part("objective", t.name, t, replace(t, expr=ref), k.name, k, row, ((None, v), (None, row)))
+
+    def tell(self, w: Words, part: Part) -> Account:
+        k, row = part.old, part.new
+        size, small = ("largest", "smaller") if row.relation == ">=" else ("smallest", "larger")
+        return Account.of(
+            f"the {w.term(part.term)} counts only the {size} value of any {w.noun(k.set)}, by the constraint {w.formula(row)}, where it should count "
+            f"the total over all {w.plural(k.set)}",
+            f"once the {size} value is as good as it can be, all the {small} ones are free, so the optimum may waste on them what it likes",
+            f"leave out that constraint with its variable, and write the term as {w.write(part.term)}")
