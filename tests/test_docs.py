@@ -50,7 +50,7 @@ def test_the_readme_has_its_blocks() -> None:
 def test_cli_page_names_every_command_and_flag() -> None:
     text = (ROOT / "docs/cli.md").read_text("utf-8")
     groups = get_command(app).commands.items()  # type: ignore[attr-defined]
-    for name, command in ((f"{g} {n}".rstrip(), c) for g, group in groups for n, c in getattr(group, "commands", {"": group}).items()):
+    for name, command in ((f"{g} {n}".rstrip(), c) for g, own in groups for n, c in getattr(own, "commands", {"": own}).items()):
         section = text.partition(f"## orpipe {name}\n")[2].partition("\n## ")[0]
         flags = {flag for p in command.params for flag in p.opts if flag.startswith("--") and flag != "--help"}
         assert section and [flag for flag in flags if f"`{flag}" not in section] == []
