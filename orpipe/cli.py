@@ -269,7 +269,8 @@ def audit_command(
     as_json: JsonFlag = False,
 ) -> None:
     """Re-check a finished dataset from its files alone; exit 1 on any fault, 3 if something could not be decided here."""
-    from orpipe.build.audit import audit, open_manifest
+    from orpipe.build.audit import audit
+    from orpipe.build.audit_records import open_manifest
 
     counts = open_manifest(folder).counts
     totals = {f"check  {config}": sum(counts[config].values()) for config in ("instances", "sft", "cpt", "preference")}

@@ -18,11 +18,15 @@ import pytest
 from built import dataset, recipe, rows, shared
 from orpipe import console
 from orpipe.build import audit as audit_module
-from orpipe.build.audit import Audit, audit, whole_programs
+from orpipe.build import audit_instances
+from orpipe.build.audit import audit
+from orpipe.build.audit_records import Audit
+from orpipe.build.audit_texts import whole_programs
 from orpipe.build.schema import CONFIGS
 from orpipe.build.write import file_hashes, write_json
 from orpipe.cli import app
 from orpipe.errors import UsageError
+from orpipe.ground import data_hash
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
 from orpipe.solve import solver
@@ -184,7 +188,7 @@ def other_data(row: dict[str, Any]) -> None:
     while isinstance(node[key := next(iter(node))], dict):
         node = node[key]
     node[key] += 1
-    row.update(data=json.dumps(data), data_hash=audit_module.data_hash(data))
+    row.update(data=json.dumps(data), data_hash=data_hash(data))
 
 
 def other_dual(row: dict[str, Any]) -> None:
@@ -300,14 +304,14 @@ def test_limits_and_a_failing_sandbox_are_undecided(
     copy: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
     def hasty(text: str) -> Any:
-        return solver("highs").solve(audit_module.read_mps(text), time_limit=0.0)
+        return solver("highs").solve(read_mps(text), time_limit=0.0)
 
     def nowhere(self: Pool, job: Any) -> Future[Run]:
         future: Future[Run] = Future()
         future.set_result(Run("sandbox", "no fork"))
         return future
 
-    monkeypatch.setattr(audit_module, "solve_mps_text", hasty)
+    monkeypatch.setattr(audit_instances, "solve_mps_text", hasty)
     monkeypatch.setattr(Pool, "submit", nowhere)
     found = audit(copy, pool=pool)
     assert {u.check for u in found.undecided} >= {"mps solved by a second reader and solver", "program builds the model and prints the label"}

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from orpipe.build import audit
+from orpipe.build.audit_records import Known
+from orpipe.build.audit_texts import preference_checks, present, programs
 from orpipe.build.case import Case, Product
 from orpipe.build.plan import Order, plan
 from orpipe.build.products import make
@@ -65,20 +66,20 @@ def test_rows_have_the_columns_and_the_audit_sees_through_a_false_one(made: list
     row = product_row(case, product)
     assert set(row) == set(PREFERENCE.names)
     assert [m["role"] for m in (*row["prompt"], *row["chosen"], *row["rejected"])] == ["user", "assistant", "assistant"]
-    known = audit.Known(row["instance_id"], "train", row["status"], row["objective"], row["objective_exact"], b"")
+    known = Known(row["instance_id"], "train", row["status"], row["objective"], row["objective_exact"], b"")
     known = replace(known, packed=zlib.compress(b'{"data": "{}"}'))
 
     def faults(changed: dict[str, object]) -> set[str]:
-        return {name for name, finding in audit.preference_checks({**row, **changed}, known) if finding is not None}
+        return {name for name, finding in preference_checks({**row, **changed}, known) if finding is not None}
 
     assert faults({}) == set()
     assert faults({"rejected_objective_exact": row["objective_exact"]}) == {"rejected differs"}
     assert faults({"rejected": row["chosen"]}) == {"rejected differs"}
     assert faults({"chosen": row["rejected"]}) == {"optimum stated", "rejected differs"}
     assert faults({"rejected": []}) == {"rejected messages"}
-    found = audit.programs("preference", row, known)
+    found = programs("preference", row, known)
     assert [(e.faulty, e.objective) for e in found] == [(False, None), (True, float(Fraction(row["rejected_objective_exact"])))]
-    assert audit._present(row, found) is None and audit._present(row, found[:1]) is not None
+    assert present(row, found) is None and present(row, found[:1]) is not None
 
 
 def test_a_plan_has_pairs_only_where_they_are_asked_for_and_the_rest_stays() -> None:

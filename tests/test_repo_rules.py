@@ -56,7 +56,7 @@ def files(root: Path, pattern: str = "*") -> Iterator[tuple[str, Path]]:
             and not d.endswith(".egg-info") and not (here / d / "pyvenv.cfg").exists()
             and (here / d).relative_to(root).as_posix() not in ("data/out", "build")
         )
-        for name in sorted(names):
+        for name in sorted(set(names) - {".git"}):  # a worktree's link
             path = (here / name).relative_to(root).as_posix()
             if fnmatch.fnmatch(path, pattern):
                 yield path, here / name
