@@ -37,6 +37,12 @@ def read_model(path: Path) -> Problem:
     return reader(text)
 
 
+def read_text(text: str) -> Problem:
+    """A model whose file name is not known: MPS where its first line that is no comment starts a section of MPS, else LP."""
+    first = next((x.split()[0] for x in text.splitlines() if x.strip() and not x.startswith("*")), "")
+    return read_mps(text) if first in ("NAME", "ROWS", "OBJSENSE") else read_lp(text)
+
+
 def model_files(path: Path) -> list[Path]:
     """The path itself, or all model files below a folder, sorted.  Raises UsageError for a folder that has none."""
     if not path.is_dir():

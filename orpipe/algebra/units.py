@@ -6,6 +6,8 @@ to tonnes is an error at definition time; so is adding days to hours, since no s
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -22,8 +24,25 @@ ABSTRACT = {
 }
 
 
-@cache
+_making = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _making
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def registry() -> Any:
+    """The one registry of this process, whichever thread asks first: units of two registries cannot be compared."""
+    with _making:
+        return _registry()
+
+
+@cache
+def _registry() -> Any:
     import pint
 
     ureg: Any = pint.UnitRegistry(None)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orpipe.suites.suite import Suite
 
 _FIRST = 50
-_ROW = ("instance_id", "status", "objective_exact", "metadata")  # by which a row of our dataset finds its instance
+_ROW = ("instance_id", "status", "objective_exact", "metadata", "task")  # by which a row of our dataset finds its instance
 
 
 @dataclass(frozen=True)

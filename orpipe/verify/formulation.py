@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from orpipe.errors import DataError, ParseError, Unsupported
+from orpipe.model_files import read_text
 from orpipe.problem import Problem
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.verdict import Judgement, Verdict
@@ -13,11 +15,15 @@ from orpipe.verify.verdict import Judgement, Verdict
 _BUDGET = 8.0
 
 
-def judged_algebra(text: str | None, reference: str | Problem, data: Mapping[str, str] | None = None, budget: float = _BUDGET) -> Judgement | None:
+def judged_algebra(
+    text: str | None, reference: str | Problem, data: Mapping[str, str] | None = None, budget: float = _BUDGET,
+    instance: Mapping[str, Any] | None = None,
+) -> Judgement | None:
     """The judgement on the formulation that a text holds; None where it holds none, or there is no reference to compare with.
 
     reference: a Problem, or the text of an LP or MPS file.  data: file name -> text; data.json (or the only JSON file) gives
-    sets and parameters by symbol.  What cannot be read for certain is UNDECIDED with its line.  Names of variables are hints
+    sets and parameters by symbol.  instance: the row of an instance of ours (orpipe.verify.own), whose data and declared
+    auxiliaries are then used, wherever its question told them.  What cannot be read for certain is UNDECIDED with its line.  Names of variables are hints
     only: a formulation may call its variables what it likes.
     """
     from orpipe.algebra.answer import algebra_answer, holds_formulation
@@ -26,8 +32,12 @@ def judged_algebra(text: str | None, reference: str | Problem, data: Mapping[str
     if not text or not reference or not holds_formulation(text):
         return None
     try:
-        known = reference if isinstance(reference, Problem) else _model(reference)
-        problem = algebra_answer(text, _values(data or {}))
+        known = reference if isinstance(reference, Problem) else read_text(reference)
+        if instance:
+            from orpipe.verify.subjects import with_auxiliaries
+
+            known = with_auxiliaries(known, instance)
+        problem = algebra_answer(text, json.loads(instance["data"]) if instance else _values(data or {}))
     except (Unsupported, ParseError, DataError) as error:
         return Judgement(Verdict.UNDECIDED, f"the answer's algebra is not understood: {error}", Failure.UNSUPPORTED, "algebra")
     found = compare(known, problem, budget=budget, names="hints", guarded=True)
@@ -38,14 +48,6 @@ def judged_algebra(text: str | None, reference: str | Problem, data: Mapping[str
         f"algebra, {found.method}".rstrip(", "),
         found.evidence,
     )
-
-
-def _model(text: str) -> Problem:
-    from orpipe.lp import read_lp
-    from orpipe.mps import read_mps
-
-    lines = [x for x in text.splitlines() if x.strip() and not x.startswith("*")]
-    return read_mps(text) if lines and lines[0].split()[0] in ("NAME", "ROWS", "OBJSENSE") else read_lp(text)
 
 
 def _values(data: Mapping[str, str]) -> Mapping[str, object] | None:

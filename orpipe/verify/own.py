@@ -60,7 +60,7 @@ class Instances:
         return held[row]
 
     def behind(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The instance that a row of 'sft' asks for, with its scenario; empty where the row asks for another model (its status or
+        """The instance that a row of 'sft' asks for, with its scenario and task; empty where the row asks for another model (its status or
         optimum differs, or it is about a changed one)."""
         found = self.find(str(record.get("instance_id") or ""))
         if not found or found["status"] != record.get("status") or found["objective_exact"] != record.get("objective_exact"):
@@ -69,4 +69,5 @@ class Instances:
             said = json.loads(record.get("metadata") or "{}")
         except (TypeError, ValueError):
             said = {}
-        return {**found, "scenario": str(said.get("scenario") or ""), "formulation": str(said.get("formulation") or "")}
+        more = {"scenario": str(said.get("scenario") or ""), "formulation": str(said.get("formulation") or "")}
+        return {**found, **more, "task": str(record.get("task") or "")}

@@ -102,3 +102,14 @@ def test_answers_without_a_program_are_judged_by_their_algebra():
     assert right is not None and right.verdict is Verdict.EQUIVALENT
     assert wrong is not None and wrong.verdict in (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM)
     assert unread is not None and unread.verdict is Verdict.UNDECIDED and "line" in unread.reason
+
+
+def test_answers_to_our_own_formulate_questions_are_judged_by_their_algebra() -> None:
+    """The data come from the instance: the question may have told them in words."""
+    made = draw("tsp", 1, 3, 0)
+    row = {"family": "tsp", "structure_hash": made.structure_hash, "data": json.dumps(dict(made.data))}
+    right = model_text(made.linear)
+    found = judged_algebra(right, write_mps(made.problem), {}, instance=row)
+    assert found is not None and found.verdict is Verdict.EQUIVALENT, found
+    wrong = judged_algebra(right.replace("minimize", "maximize", 1), write_mps(made.problem), {}, instance=row)
+    assert wrong is not None and wrong.verdict in (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM), wrong
