@@ -23,8 +23,8 @@ def judged_algebra(
 
     reference: a Problem, or the text of an LP or MPS file.  data: file name -> text; data.json (or the only JSON file) gives
     sets and parameters by symbol.  instance: the row of an instance of ours (orpipe.verify.own), whose data and declared
-    auxiliaries are then used, wherever its question told them.  What cannot be read for certain is UNDECIDED with its line.  Names of variables are hints
-    only: a formulation may call its variables what it likes.
+    auxiliaries are then used, wherever its question told them.  What cannot be read for certain is UNDECIDED with its line.
+    Names of variables are hints only: a formulation may call its variables what it likes.
     """
     from orpipe.algebra.answer import algebra_answer, holds_formulation
     from orpipe.verify.equivalence import compare

@@ -115,7 +115,8 @@ class Judge:
     timeout: seconds (wall clock) a program may run; solve_timeout: seconds of our own solve, each solver.  tolerance,
     strict: see Policy.  isolation "full" refuses to work without every layer (EnvironmentError_ when made); "best" takes
     what the machine has and names it in every row.  algebra: an answer without a program is judged by the formulation it
-    writes, where a reference model is there; answers to our own `formulate` questions always are (orpipe.verify.formulation).  pool: an own sandbox.Pool, left open when the judge is closed.
+    writes, where a reference model is there; answers to our own `formulate` questions always are (orpipe.verify.formulation).
+    pool: an own sandbox.Pool, left open when the judge is closed.
     rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds; "optimum" never
     does.  probes: what many probes cannot tell apart counts as equivalent.  redraw: on how many hidden data sets a program that
     passed is run (default: 3 for one that reads data files and has a suite); suites: by structure hash.
