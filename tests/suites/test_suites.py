@@ -106,6 +106,19 @@ def test_shares_count_what_the_data_and_the_suite_kill(suites: dict[str, Suite])
     assert left.headline == left.suite == told.headline and set(left.survivors) == set(killed) - set(own)
 
 
+@pytest.mark.parametrize("name", ["assignment", "transportation", "lot_sizing_capacitated"])
+def test_mutants_of_other_columns_leave_no_point_for_the_rest(name: str) -> None:
+    instance = draw(name, 1, 0, 1)
+    found, linear = label(instance.problem), lower(instance.family.symbolic(instance.formulation))
+    assert isinstance(found, Label)
+    trial = Trial(linear, instance.data, instance.problem, found)
+    pool = mutants(linear)
+    wider = [m for m in pool if (p := trial.grounded(m)) is not None and p.columns != trial.problem.columns]
+    fates = [trial.fate(m, 60, sure=False) for m in (*wider, *pool)]
+    assert wider and {len(x) for x in trial.seen} == {trial.problem.n_vars}
+    assert fates.count("killed") > len(pool) // 2
+
+
 def test_a_shelf_builds_once_and_mends_what_was_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = shelf._built
