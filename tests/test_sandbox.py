@@ -198,6 +198,8 @@ def test_nothing_outside_the_work_folder_can_be_written(pool: Pool, tmp_path: Pa
 
 @needs("mount")
 def test_the_usual_temporary_folder_is_the_work_folder(pool: Pool) -> None:
+    if any(Path(p).is_relative_to("/tmp") for p in sys.path if p):
+        pytest.skip("orpipe or its libraries lie in /tmp, which programs must read then")
     name = f"orpipe-escape-{os.getpid()}"
     for folder in ("/tmp", "/var/tmp"):
         run = pool.run(f"open({folder + '/' + name!r}, 'w').write('x'); import os; print(os.path.exists({name!r}), os.listdir('.'))")

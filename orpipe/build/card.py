@@ -19,7 +19,9 @@ def card(recipe: Recipe, manifest: Mapping[str, Any]) -> str:
     for config in CONFIGS:
         configs.append({"name": config, "splits": [s for s in SPLITS if counts[config].get(s)], "counts": counts[config],
                         "default": config == "sft"})
+    caught = {which: f"{100 * share:.1f}%" for which, share in manifest["discrimination"].items()}
     return environment().get_template("card.j2").render(
+        caught=caught,
         recipe=recipe, manifest=manifest, configs=configs, total=total, families=[families[f] for f in recipe.families],
         columns={name: [f.name for f in schema] for name, schema in CONFIGS.items()},
         size="n<1K" if total < 1000 else "1K<n<10K" if total < 10_000 else "10K<n<100K" if total < 100_000 else "100K<n<1M",

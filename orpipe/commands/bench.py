@@ -10,7 +10,8 @@ import typer
 from orpipe.console import put_json, put_table, say
 from orpipe.errors import UsageError
 
-app = typer.Typer(help="Measure parts of orpipe here and now.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Measure parts of orpipe here and now.", no_args_is_help=True, rich_markup_mode=None,
+                  epilog="Example: `orpipe bench verifier`")
 EPILOG = ("Examples: `orpipe bench verifier` · `orpipe bench verifier --levels 1 --sample 12` · "
           "`orpipe bench verifier --families knapsack,tsp --json` · `orpipe bench verifier --update-readme`")
 

@@ -236,7 +236,7 @@ def _readable(preload: tuple[str, ...]) -> tuple[str, ...]:
     for name in {name.partition(".")[0] for name in preload}:  # a library installed elsewhere, by way of PYTHONPATH
         spec = importlib.util.find_spec(name)
         folders = [str(Path(p).parent) for p in (spec.submodule_search_locations or [])] if spec is not None else []
-        installed += [p for p in folders if p != here]
+        installed += [p for p in folders if p not in (here, f"{here}/solvers")]
     return tuple(p for p in dict.fromkeys([*system, *python, *installed]) if os.path.exists(p))
 
 

@@ -85,7 +85,6 @@ def test_a_program_that_prints_the_number_is_no_model(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(("arguments", "words"), [
     (("model.mps", "nothing.lp"), "neither a file nor FOLDER:ID of a dataset's instance; name a .mps, .lp, .py"),
     (("model.mps", "data.json"), "Models end in .mps"),
-    (("model.mps", "model.txt"), "--data"),
     (("model.mps", "set:other"), "no instance 'other' in 'set'"),
     (("model.mps", "model.mps", "--budget", "0"), "--budget"),
 ])
@@ -96,6 +95,12 @@ def test_misuse_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert out == ""
     assert len(err.splitlines()) == 1
     assert words in err
+
+
+def test_algebra_without_its_numbers_is_undecided_and_says_what_is_missing(
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    code, out, _ = compare(capsys, monkeypatch, folder, "model.mps", "model.txt")
+    assert code == 4 and out.startswith("UNDECIDED") and "the data lack" in out and "--data FILE.json" in out
 
 
 def test_data_go_beside_a_program(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
