@@ -13,9 +13,11 @@ from orpipe.build.case import Case, Unmade, pick, say, tidy_markdown, wordings
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.cpt import DOC_TYPES
-from orpipe.build.products.diagnose import changes
+from orpipe.build.products.diagnose import Faulty, changes, doubt
 from orpipe.families import families
+from orpipe.ground import ground
 from orpipe.instances import draw
+from orpipe.mutate import mutants
 from orpipe.render.dialects import dialects
 from orpipe.render.nl import environment
 from orpipe.render.words import about, the, whether
@@ -106,6 +108,17 @@ def test_every_wording_in_every_family(name, every_wording, told):
                 elif task == "solve":
                     assert gates.states(text, case.label.objective_exact), f"{name}, {template} does not state the optimum"
     assert {"faulty-program", "faulty-model", "unfounded-doubt", "algebra", "latex", "from-algebra", "from-latex"} <= subtasks
+
+
+def test_a_reviewer_proposes_nothing_that_needs_a_second_piece(monkeypatch):
+    """A penalty or a worst case has a new variable, which a prompt that shows one row cannot declare."""
+    case = case_of("knapsack")
+    several = [m for m in mutants(case.model) if m.part.more]
+    assert {m.operator.id for m in several} >= {"limit-as-penalty", "max-for-sum"}
+    faults = [Faulty(m, p := ground(m.model, case.instance.data), label(p)) for m in several]
+    monkeypatch.setattr("orpipe.build.products.diagnose.faulty", lambda case, order: iter(faults))
+    with pytest.raises(Unmade, match="no proposal"):
+        doubt(case, Order("diagnose", "text", "", 3))
 
 
 def test_prompts_spread_over_wordings():
