@@ -10,10 +10,12 @@ import pytest
 
 from orpipe.build import gates
 from orpipe.build.case import Case, Unmade, pick, say, tidy_markdown, wordings
+from orpipe.build.evidence import symptom
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.cpt import DOC_TYPES
 from orpipe.build.products.diagnose import Faulty, changes, doubt
+from orpipe.build.products.implement import plain_data
 from orpipe.families import families
 from orpipe.ground import ground
 from orpipe.instances import draw
@@ -119,6 +121,20 @@ def test_a_reviewer_proposes_nothing_that_needs_a_second_piece(monkeypatch):
     monkeypatch.setattr("orpipe.build.products.diagnose.faulty", lambda case, order: iter(faults))
     with pytest.raises(Unmade, match="no proposal"):
         doubt(case, Order("diagnose", "text", "", 3))
+
+
+def test_only_the_value_of_an_optimal_plan_is_doubted():
+    """Where a fault changes the value and not the plan, nobody may claim to know a better plan."""
+    case = case_of("tsp")
+    fault = next(m for m in mutants(case.model) if m.operator.id == "unit-scale-off" and m.part.kind == "objective")
+    problem = ground(fault.model, case.instance.data)
+    said = symptom(case, problem, label(problem))
+    assert said is not None and "another value" in said and "better" not in said
+
+
+def test_elements_of_a_subset_have_no_parentheses():
+    text = plain_data(case_of("diet"))
+    assert re.search(r"^U = \{\w[^()]*\}$", text, re.M), text
 
 
 def test_prompts_spread_over_wordings():
