@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
@@ -21,6 +22,7 @@ from orpipe.ground import ground
 from orpipe.instances import draw
 from orpipe.mutate import mutants
 from orpipe.render.dialects import dialects
+from orpipe.render.answer import Solution, render_answer
 from orpipe.render.nl import environment
 from orpipe.render.words import about, the, whether
 from orpipe.solve import Label, label
@@ -130,6 +132,15 @@ def test_only_the_value_of_an_optimal_plan_is_doubted():
     problem = ground(fault.model, case.instance.data)
     said = symptom(case, problem, label(problem))
     assert said is not None and "another value" in said and "better" not in said
+
+
+@pytest.mark.parametrize("name", ["knapsack", "set_covering"])
+def test_plans_that_choose_all_or_nothing(name):
+    """A mis-modelling may do either, and then there are no others to be left out."""
+    instance = draw(name, 1, 3, 0)
+    told = {v: render_answer(instance, Solution.of(instance, [Fraction(v)] * instance.problem.n_vars)) for v in (0, 1)}
+    assert "none of the" in told[0] and "other" not in told[0]
+    assert "none" not in told[1] and "other" not in told[1]
 
 
 def test_elements_of_a_subset_have_no_parentheses():
