@@ -21,8 +21,8 @@ from orpipe.families import families
 from orpipe.ground import ground
 from orpipe.instances import draw
 from orpipe.mutate import mutants
-from orpipe.render.dialects import dialects
 from orpipe.render.answer import Solution, render_answer
+from orpipe.render.dialects import dialects
 from orpipe.render.nl import environment
 from orpipe.render.words import about, the, whether
 from orpipe.solve import Label, label
