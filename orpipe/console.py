@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from time import monotonic
 from typing import Any
 
 import typer
@@ -23,6 +24,7 @@ from rich.table import Table
 from orpipe.errors import OrpipeError
 
 _WIDE = 240  # columns of a table that nobody reads on a terminal: no cell is folded
+_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 STOPPED = 130
 
 
@@ -62,12 +64,23 @@ def put_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
 
 @contextmanager
 def bars(totals: Mapping[str, int | None]) -> Iterator[Callable[[str, int], None]]:
-    """A function (name, count) that advances named progress bars on stderr; without a terminal nothing is shown."""
+    """A function (name, count) that advances named progress bars on stderr; without a terminal, a line of counts every
+    half minute, so that a log shows that the run lives."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         tasks = {name: progress.add_task(name, total=total) for name, total in totals.items()}
-        yield lambda name, count: progress.update(tasks[name], advance=count)
+        done, told = dict.fromkeys(totals, 0), monotonic()
+
+        def advance(name: str, count: int) -> None:
+            nonlocal told
+            progress.update(tasks[name], advance=count)
+            done[name] += count
+            if not console.is_terminal and monotonic() - told >= _EVERY:
+                told = monotonic()
+                say(", ".join(f"{' '.join(k.split())} {n}" + (f"/{totals[k]}" if totals[k] is not None else "") for k, n in done.items()))
+
+        yield advance
 
 
 def run(app: typer.Typer, name: str) -> int:

@@ -359,3 +359,14 @@ def test_the_module_and_the_script_are_the_same_command(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("orpipe: no family 'nope'; ")
     assert (ROOT / "pyproject.toml").read_text().count('orpipe = "orpipe.cli:main"') == 1
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_EVERY", 0.0)
+    with console.bars({"render  examples": 4, "replay  programs": None}) as advance:
+        advance("render  examples", 3)
+    assert capsys.readouterr().err == "render examples 3/4, replay programs 0\n"
+    monkeypatch.setattr(console, "_EVERY", 60.0)
+    with console.bars({"render  examples": 4}) as advance:
+        advance("render  examples", 3)
+    assert capsys.readouterr().err == ""

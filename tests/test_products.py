@@ -5,17 +5,23 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 
 from orpipe.build import gates
 from orpipe.build.case import Case, Unmade, pick, say, tidy_markdown, wordings
+from orpipe.build.evidence import symptom
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.cpt import DOC_TYPES
-from orpipe.build.products.diagnose import changes
+from orpipe.build.products.diagnose import Faulty, changes, doubt
+from orpipe.build.products.implement import plain_data
 from orpipe.families import families
+from orpipe.ground import ground
 from orpipe.instances import draw
+from orpipe.mutate import mutants
+from orpipe.render.answer import Solution, render_answer
 from orpipe.render.dialects import dialects
 from orpipe.render.nl import environment
 from orpipe.render.words import about, the, whether
@@ -106,6 +112,40 @@ def test_every_wording_in_every_family(name, every_wording, told):
                 elif task == "solve":
                     assert gates.states(text, case.label.objective_exact), f"{name}, {template} does not state the optimum"
     assert {"faulty-program", "faulty-model", "unfounded-doubt", "algebra", "latex", "from-algebra", "from-latex"} <= subtasks
+
+
+def test_a_reviewer_proposes_nothing_that_needs_a_second_piece(monkeypatch):
+    """A penalty or a worst case has a new variable, which a prompt that shows one row cannot declare."""
+    case = case_of("knapsack")
+    several = [m for m in mutants(case.model) if m.part.more]
+    assert {m.operator.id for m in several} >= {"limit-as-penalty", "max-for-sum"}
+    faults = [Faulty(m, p := ground(m.model, case.instance.data), label(p)) for m in several]
+    monkeypatch.setattr("orpipe.build.products.diagnose.faulty", lambda case, order: iter(faults))
+    with pytest.raises(Unmade, match="no proposal"):
+        doubt(case, Order("diagnose", "text", "", 3))
+
+
+def test_only_the_value_of_an_optimal_plan_is_doubted():
+    """Where a fault changes the value and not the plan, nobody may claim to know a better plan."""
+    case = case_of("tsp")
+    fault = next(m for m in mutants(case.model) if m.operator.id == "unit-scale-off" and m.part.kind == "objective")
+    problem = ground(fault.model, case.instance.data)
+    said = symptom(case, problem, label(problem))
+    assert said is not None and "another value" in said and "better" not in said
+
+
+@pytest.mark.parametrize("name", ["knapsack", "set_covering"])
+def test_plans_that_choose_all_or_nothing(name):
+    """A mis-modelling may do either, and then there are no others to be left out."""
+    instance = draw(name, 1, 3, 0)
+    told = {v: render_answer(instance, Solution.of(instance, [Fraction(v)] * instance.problem.n_vars)) for v in (0, 1)}
+    assert "none of the" in told[0] and "other" not in told[0]
+    assert "none" not in told[1] and "other" not in told[1]
+
+
+def test_elements_of_a_subset_have_no_parentheses():
+    text = plain_data(case_of("diet"))
+    assert re.search(r"^U = \{\w[^()]*\}$", text, re.M), text
 
 
 def test_prompts_spread_over_wordings():

@@ -64,6 +64,8 @@ def symptom(case: Case, problem: Problem, found: Label) -> str | None:
             return f"its plan does not respect the rule that {row_of(case.model, v.where).because}"
         if v.rule == "integer" and right.decision[right.column_index[v.where]]:
             return "its plan has fractions where only whole numbers make sense"
+    if not right.violations(found.point) and right.objective(found.point) == best:
+        return "its plan comes to another value when the value is worked out by hand"
     better = (found.objective_exact > best) if right.maximize else (found.objective_exact < best)
     return "no plan can be that good in practice" if better else "a better plan is known"
 

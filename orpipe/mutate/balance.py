@@ -55,8 +55,8 @@ class ConservationIncomplete(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
             f"the constraint `{part.name}` leaves {w.amount(_bare(part.old))} out of the balance and reads {w.formula(part.faulty)}",
-            "what a balance does not count appears from nothing or disappears without a trace, and the optimum makes use of it "
-            "wherever that pays",
+            "what a balance does not count appears from nothing or disappears without a trace, so the plans that the model admits are not "
+            "those that can be carried out",
             _says(w, part))
 
 
@@ -96,8 +96,7 @@ class RowTermSignFlipped(Operator):
         return Account.of(
             f"the constraint `{part.name}` {does} {w.amount(_bare(part.old))} on its {side} side where it should {due} it: it reads "
             f"{w.formula(part.faulty)}",
-            "what should come in is taken to go out, or what should use something up is taken to provide it, so wrong plans are admitted "
-            "and right ones refused",
+            "what should make that side larger makes it smaller, or the other way round, so wrong plans are admitted and right ones refused",
             _says(w, part))
 
 
@@ -169,11 +168,12 @@ class AverageAsTotal(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         k = part.old.right
+        over = part.row.relation == ("<=" if part.detail == "left" else ">=")
+        this = "the two cannot be equal" if part.row.relation == "=" else f"the constraint is far too {'strict' if over else 'lax'}"
         return Account.of(
             f"the constraint `{part.name}` leaves out the division by {w.ex(k)}, the number of {w.plural(k.set)}, and so compares a total "
             f"where it should compare an average: it reads {w.formula(part.faulty)}",
-            f"the total grows with the number of {w.plural(k.set)} and the limit does not, so the constraint is far too strict or far "
-            "too lax",
+            f"the total grows with the number of {w.plural(k.set)} and the limit does not, so {this}",
             _says(w, part))
 
 

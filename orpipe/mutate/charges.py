@@ -35,10 +35,11 @@ class UnitCostAsFixed(Operator):
                                     yield spot.part(n.Mul(factor, y), s.row.name, x, y)
 
     def tell(self, w: Words, part: Part) -> Account:
+        does, alike = ("charged", "cheap") if w.is_cost(part.term) else ("credited", "good")
         return Account.of(
-            f"the {w.term(part.term)} is charged once, through {w.var(part.new.var)}, where it should be charged for every unit of "
+            f"the {w.term(part.term)} is {does} once, through {w.var(part.new.var)}, where it should be {does} for every unit of "
             f"{w.amount(part.old)}",
-            "what is charged once does not grow with the amount; large amounts become as cheap as small ones, so the plan is no longer "
+            f"what is {does} once does not grow with the amount; large amounts become as {alike} as small ones, so the plan is no longer "
             "weighed by what it really uses",
             f"write the term as {w.write(part.term)}")
 
@@ -94,9 +95,11 @@ class MaxForSum(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         k, row = part.old, part.new
-        size, small = ("largest", "smaller") if row.relation == ">=" else ("smallest", "larger")
+        least = row.relation == ">="
+        size, small = ("largest", "smaller") if least else ("smallest", "larger")
+        so = "are free, so the optimum may waste on them what it likes" if least else "count for nothing, so the optimum has no reason to raise them"
         return Account.of(
-            f"the {w.term(part.term)} counts only the {size} value of any {w.noun(k.set)}, by the constraint {w.formula(row)}, where it should count "
-            f"the total over all {w.plural(k.set)}",
-            f"once the {size} value is as good as it can be, all the {small} ones are free, so the optimum may waste on them what it likes",
+            f"the {w.term(part.term)} counts only the {size} value that a single {w.noun(k.set)} has in it, by the constraint "
+            f"{w.formula(row)}, where it should count the total over all {w.plural(k.set)}",
+            f"once the {size} value is as good as it can be, all the {small} ones {so}",
             f"leave out that constraint with its variable, and write the term as {w.write(part.term)}")

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
+from orpipe.mutate.linking import switches
 from orpipe.mutate.part import Part
 from orpipe.mutate.places import Spot, number, spots, times
 from orpipe.mutate.words import Account, Words
@@ -17,6 +18,13 @@ def _write(w: Words, part: Part) -> str:
     if part.kind == "row":
         return f"write the constraint as {w.write(part.row)}"
     return f"write the term as {w.write(part.term)}"
+
+
+def _effect(w: Words, part: Part) -> str:
+    """What a number of the wrong size does, to follow "what it should"."""
+    if part.kind == "row":
+        return ", so the constraint compares amounts that are not in the same unit"
+    return " against the other terms of the objective" if len(w.model.objective.terms) > 1 else ", and the optimal value is off with it"
 
 
 def _references(model: n.Model) -> Iterator[Spot]:
@@ -45,7 +53,7 @@ class UnitScaleOff(Operator):
         size = part.new.left
         return Account.of(
             f"the {w.host(part)} multiplies {w.data(part.old)} by {w.ex(size)}, as though the number were given in another unit",
-            "the number is in the unit of the rest already; converted once more, one side or one term weighs many times what it should",
+            f"the number is in the unit of the rest already; converted once more it weighs {size.value} times what it should{_effect(w, part)}",
             _write(w, part))
 
 
@@ -63,7 +71,7 @@ class PercentAsFraction(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
             f"the {w.host(part)} divides {w.data(part.old)} by 100 where it is a fraction already",
-            "the share is then a hundred times smaller than it should be, and whatever it weighs against looks a hundred times larger",
+            f"the number then counts a hundredth of what it should{_effect(w, part)}",
             _write(w, part))
 
 
@@ -79,10 +87,19 @@ class CoefficientMissing(Operator):
                     yield spot.part(e, p.param, p, e)
 
     def tell(self, w: Words, part: Part) -> Account:
+        switch = next((s for s in switches(w.model) if part.kind == "row" and s.row == part.row and s.limit == part.old), None)
+        if switch:
+            room = "leaves room for a single unit, and plans that are allowed are refused" if switch.relaxes else (
+                "asks for a single unit, and plans are admitted that the text rules out")
+            return Account.of(
+                f"the {w.host(part)} leaves out {w.data(part.old)} and has {w.ex(part.new)} on its own",
+                f"a switch is 0 or 1; without its coefficient the constraint {room}",
+                _write(w, part))
+        measure = "the two sides no longer measure the same thing" if part.kind == "row" else (
+            f"the term no longer measures {w.the(part.term.meaning)}")
         return Account.of(
             f"the {w.host(part)} leaves out the coefficient {w.data(part.old)} and adds up {w.amount(part.new)} as it stands",
-            "everything then counts the same, whether it takes or yields much or little, and the two sides or the terms no longer measure "
-            "the same thing",
+            f"{w.ex(part.old)} is then taken for 1 throughout, whatever the data say, and {measure}",
             _write(w, part))
 
 

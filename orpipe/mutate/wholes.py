@@ -39,10 +39,9 @@ class FirstPeriodMissing(Operator):
     def tell(self, w: Words, part: Part) -> Account:
         k = _at(part.row, "first")
         assert k is not None
-        noun = w.noun(k.set)
         return Account.of(
-            f"the constraint `{part.name}` is missing, so nothing holds for the first {noun}, and nothing says that {w.because(part.row)}",
-            f"the later {w.plural(k.set)} build on the first; where nothing governs that one, the optimum lets it begin with whatever others need",
+            f"the constraint `{part.name}` is missing, so nothing says that {w.because(part.row)}",
+            f"the later {w.plural(k.set)} build on the first; without a rule of its own that one begins with whatever the others need",
             f"add the constraint {w.write(part.row)}")
 
 
@@ -60,8 +59,8 @@ class FinalStockIgnored(Operator):
         k = _at(part.row, "last")
         assert k is not None
         return Account.of(
-            f"the constraint `{part.name}` is missing, so nothing is asked of the last {w.noun(k.set)}, and nothing says that {w.because(part.row)}",
-            "at the end nothing has a use any more, so an optimum leaves nothing that the model does not ask for",
+            f"the constraint `{part.name}` is missing, so nothing says that {w.because(part.row)}",
+            f"after the last {w.noun(k.set)} nothing has a use any more, so an optimum leaves nothing that the model does not ask for",
             f"add the constraint {w.write(part.row)}")
 
 
@@ -179,8 +178,8 @@ class PairingOneSided(Operator):
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the constraint `{part.name}` is missing, so the pairs are checked from one side only, and nothing says that {w.because(part.row)}",
-            "one side may then be used as often as it likes, and the optimum takes whatever is best again and again",
+            f"the constraint `{part.name}` is missing, so only one of the two sides has its rule, and nothing says that {w.because(part.row)}",
+            "the side without a rule may be used several times or not at all, and the optimum does whatever pays",
             f"add the constraint {w.write(part.row)}")
 
 

@@ -143,8 +143,8 @@ def doubt(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order)
     for fault in faulty(case, order):
         part = fault.mutant.part
-        if not isinstance(part.before, (Row, Term, VarDecl)) or not isinstance(part.after, (Row, Term, VarDecl)):
-            continue
+        if part.more or not isinstance(part.before, (Row, Term, VarDecl)) or not isinstance(part.after, (Row, Term, VarDecl)):
+            continue  # a reviewer replaces one piece, and what replaces it stands on its own: no variable that nothing declares
         before, after = piece_text(part.before), piece_text(part.after)
         context = describe(case) | told(case, fault, which="changed model") | {
             "problem": asked.text, "files": file_blocks(asked.files), "before": before, "after": after, "optimum": case.optimum,

@@ -50,7 +50,8 @@ def plain_data(case: Case) -> str:
         if s.derived:
             continue
         if s.over:
-            items = ["(" + ", ".join(map(str, key)) + ")" for key in tuples_of(instance.linear, arrays, s.over, s.symbol)]
+            keys = tuples_of(instance.linear, arrays, s.over, s.symbol)
+            items = [str(key[0]) if len(key) == 1 else "(" + ", ".join(map(str, key)) + ")" for key in keys]
         else:
             items = [str(x) for x in arrays.labels[s.symbol]]
         lines.append(f"{s.symbol} = {{{', '.join(items)}}}")

@@ -113,8 +113,11 @@ def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping
         return f"{mine} allows {point_text(decisions)} at an objective of {number(value)}; {theirs} does not"
     if not witness.broken:
         if witness.objective_a is not None and witness.objective_b is not None:
-            return (f"both allow {point_text(nonzero(witness.point))}, but its objective is {number(witness.objective_a)} in {label['a']} "
-                    f"and {number(witness.objective_b)} in {label['b']}")
+            opposite = a.maximize != b.maximize
+            said = [f"{number(value)} in {label[key]}" + opposite * f", which {'maximizes' if model.maximize else 'minimizes'} it"
+                    for key, model, value in (("a", a, witness.objective_a), ("b", b, witness.objective_b))]
+            joint = "," if opposite else ""
+            return f"both allow {point_text(nonzero(witness.point))}, but its objective is {said[0]}{joint} and {said[1]}"
         return f"{mine} allows {point_text(nonzero(witness.point))}; {theirs} has no point with these decisions"
     return f"{mine} allows what {theirs} forbids: {violation_text(judge, worst(witness), witness.image)}"
 

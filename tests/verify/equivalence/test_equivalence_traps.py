@@ -120,6 +120,8 @@ def test_the_sense_is_part_of_the_model() -> None:
     """max x and min x over a symmetric interval are mirror images; with names they are different models."""
     a, b = model("min x; c: x + y <= 4; bounds -1 <= x <= 1"), model("max x; c: x + y <= 4; bounds -1 <= x <= 1")
     assert compare(a, b).verdict in WRONG
+    found = compare(model("min x + y; c: x + y >= 1; bounds x <= 2, y <= 2"), model("max x + y; c: x + y >= 1; bounds x <= 2, y <= 2"))
+    assert found.verdict is Verdict.NOT_EQUIVALENT and "which minimizes it" in found.sentence and "which maximizes it" in found.sentence
 
 
 def test_flipping_integrality_until_the_number_fits_is_not_done() -> None:
