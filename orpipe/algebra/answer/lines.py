@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-CONS, VARS, SETS, PARAMS, GOAL, NONE = "constraints", "variables", "sets", "parameters", "objective", ""
+CONS, VARS, SETS, PARAMS, GOAL, RESULT, NONE = "constraints", "variables", "sets", "parameters", "objective", "solution", ""
 _TITLES = (
     (
         CONS,
@@ -25,6 +25,11 @@ _TITLES = (
 )
 _MODEL = re.compile(
     r"(?:(?:the|full|complete|final|compact|mathematical|milp|ilp|mip|lp|integer|linear|optimi[sz]ation|programming|mixed-integer|formal)\s+)*(?:model|formulation|program(?:me)?|problem)(?:\s+(?:formulation|statement))?",
+    re.I,
+)
+_RESULT = re.compile(
+    r"(?:(?:the|an?|optimal|final|best|computed|resulting|optimum)\s+)*"
+    r"(?:solutions?|results?|plan|answer|optimum|values?(?:\s+of\s+the\s+variables)?)",
     re.I,
 )
 _GOAL = re.compile(
@@ -166,6 +171,9 @@ class _Lines:
                 return True
         if _MODEL.fullmatch(title):
             self.section, self.title = NONE, ""
+            return True
+        if _RESULT.fullmatch(title):
+            self.section, self.title = RESULT, ""
             return True
         if heading:
             self.section = NONE

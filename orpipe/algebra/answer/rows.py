@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,11 +71,12 @@ class _Builder(Names):
         return self.made(*objective[0]), self.notes
 
     def check_worded(self, firm: list[tuple[Piece, Statement]]) -> None:
-        """A bullet or rule in words needs its formula: in the same item, or right after a colon."""
-        formulas = sorted(((p.line, p.bullet) for p, s in firm if s.relations), key=lambda x: x[0])
+        """A bullet or rule in words needs its formula: in the same item, or right after a colon.  A domain is one only of words on domains."""
+        formulas = sorted(((p.line, p.bullet, _plain_domain(s)) for p, s in firm if s.relations), key=lambda x: x[0])
         lines = sorted(p.line for p in self.found.worded)
         for p in self.found.worded:
-            after = next(((line, bullet) for line, bullet in formulas if line >= p.line), None)
+            kind = re.search(r"negativ|integ|binary|whole|domain|0.{0,5}1|either|positive", p.raw, re.I)
+            after = next(((line, bullet) for line, bullet, plain in formulas if line >= p.line and (kind or not plain)), None)
             between = after is not None and any(p.line < line <= after[0] for line in lines)
             if after is None or between or (after[1] and after[0] > p.line and not p.raw.rstrip().endswith(":")):
                 raise Unsupported(f"line {p.line}: a constraint in words only, in '{p.raw[:120]}'")
