@@ -141,3 +141,15 @@ def test_rules_in_words_and_values_of_a_solution_are_never_passed_over(row, afte
     reference = algebra_answer(PICK % (ROW, ""), SETS)
     said = [judged_algebra(PICK % pair, reference, {"data.json": json.dumps(SETS)}) for pair in ((ROW, ""), (row, after))]
     assert [found is not None and found.verdict for found in said] == [Verdict.EQUIVALENT, Verdict.UNDECIDED], said[1]
+
+
+def test_words_on_a_row_by_its_name_are_no_rule_of_their_own():
+    made = draw("knapsack", 1, 0, 0)
+    tex = model_tex(made.linear)
+    assert r"\tag{capacity}" in tex
+    for told in (tex, f"```text\n{model_text(made.linear)}```\n"):
+        said = [f"{told}\n\nThe constraints, by name:\n\n- `capacity`: no more than the limit is loaded\n",
+                f"{told}\n\nC1 and C2 cannot both be chosen.\n",
+                f"{told}\n\n- C1 must be chosen\n"]
+        found = [judged_algebra(text, made.problem, {"data.json": json.dumps(made.data)}) for text in said]
+        assert [f is not None and f.verdict for f in found] == [Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.UNDECIDED], found

@@ -350,3 +350,8 @@ def _rows(text: str, line: int) -> list[tuple[int, str]]:
         k += 1
     out.append((line + text.count("\n", 0, start) + (text[start:].startswith("\n")), text[start:]))
     return out
+
+
+def about(p: Piece, names: set[str]) -> bool:
+    """Words on a row of the model, called by its name: «`supply`: no plant ships more than it has»."""
+    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", p.raw) for name in names)

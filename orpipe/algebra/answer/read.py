@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orpipe.algebra.answer.forms import Number
-from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, _mathlike, _related, pieces
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, _mathlike, _related, about, pieces
 from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, read
@@ -53,7 +53,7 @@ _RULE = re.compile(
     r"\b(?:at most|at least|exactly|no (?:more|less|fewer) than|cannot|can ?not|can't|must|may not|never|not both|not all|only if"
     r"|mutually exclusive|ha(?:s|ve) to|needs? to|forbidden|(?:not|only) allowed|prohibited|whole numbers?|integral"
     r"|limited to|required to|requires?|restricted to"
-    r"|except|drop(?:s|ped)?|relax(?:es|ed)?|removed?|ignored?|omit(?:s|ted)?|waived?|neglected|penali[sz]ed?|penalty)\b",
+    r"|except|dropped|drop the|relax(?:es|ed)?|removed?|ignored?|omit(?:s|ted)?|waived?|neglected|penali[sz]ed?|penalty)\b",
     re.I,
 )
 _MORE = re.compile(r"\b(?:in addition|additional(?:ly)?|also|further(?:more)?|moreover|besides|extra)\b", re.I)
@@ -119,8 +119,12 @@ def _grammar(text: str, data: Mapping[str, Any] | None) -> Reading | None:
         for piece in pieces(rest):
             known = "".join(block.split())
             new = [said for said in re.split(r"\s,\s", piece.formula) if _related(said) and "".join(said.split()) not in known]
-            if new and (piece.firm or piece.mode != "plain"):
+            if new and (piece.firm or piece.bullet or piece.mode != "plain"):
                 raise Unsupported(f"beside the model stands '{new[0][:80]}', which may be a constraint of it")
+        told = {row.name for row in found.rows} | {idiom.name for idiom in found.idioms}
+        for piece in pieces(text.partition(block)[2]):
+            if _RULE.search(piece.raw) and not about(piece, told) and not _related(piece.raw):
+                raise Unsupported(f"after the model stands '{piece.raw[:80]}', which may be a constraint of it")
         names = {s.symbol for s in found.sets if s.where is None} | {p.symbol for p in found.params}
         if not names <= set(data or {}):
             raise Unsupported(f"the data lack {', '.join(sorted(names - set(data or {})))}")

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol, shown, walk
-from orpipe.algebra.answer.lines import CONS, Piece
+from orpipe.algebra.answer.lines import CONS, Piece, about
 from orpipe.algebra.answer.meaning import Env, Linear, Meaning
 from orpipe.algebra.answer.names import Collected, Names, number
 from orpipe.algebra.answer.statements import Statement
@@ -74,7 +74,10 @@ class _Builder(Names):
         """A bullet or rule in words needs its formula: in the same item, or right after a colon.  A domain is one only of words on domains."""
         formulas = sorted(((p.line, p.bullet, _plain_domain(s)) for p, s in firm if s.relations), key=lambda x: x[0])
         lines = sorted(p.line for p in self.found.worded)
+        names = {name for p, s in firm if s.relations for name in _row_names(p)}
         for p in self.found.worded:
+            if about(p, names):  # words on a row of this name
+                continue
             kind = re.search(r"negativ|integ|binary|whole|domain|0.{0,5}1|either|positive", p.raw, re.I)
             after = next(((line, bullet) for line, bullet, plain in formulas if line >= p.line and (kind or not plain)), None)
             between = after is not None and any(p.line < line <= after[0] for line in lines)
@@ -364,6 +367,16 @@ class _Builder(Names):
             integer=np.array([c.integer for c in cols], bool),
             decision=np.ones(len(cols), bool),
         )
+
+
+def _row_names(p: Piece) -> Iterator[str]:
+    """What a row is called: its label, or its \\tag; numbers in parentheses."""
+    tags = [tag.replace("\\_", "_").strip() for tag in re.findall(r"\\tag\*?\{(?:\\text\w*\{)?([^{}]*)", p.raw)]
+    for name in (*tags, p.before.strip("`*:. []()")):
+        if re.fullmatch(r"\d+", name):
+            yield f"({name})"
+        elif re.fullmatch(r"[A-Za-z]\w{2,}", name):
+            yield name
 
 
 def _domain(r: Relation) -> tuple[Fraction | None, Fraction | None, str]:
