@@ -62,7 +62,7 @@ class Trial:
             return "open"
         if result.outcome is Outcome(self.label.status) and (self.best is None or agree(result.objective or 0.0, self.best)):
             return "alive"
-        if result.point is not None and faulty.columns == self.problem.columns:
+        if result.point is not None and faulty.columns == self.problem.columns:  # points of other variables say nothing here
             self.seen.insert(0, result.point)
             del self.seen[_MOST_POINTS:]
         return "killed"

@@ -17,21 +17,24 @@ _BUDGET = 8.0
 
 def judged_algebra(
     text: str | None, reference: str | Problem, data: Mapping[str, str] | None = None, budget: float = _BUDGET,
-    instance: Mapping[str, Any] | None = None,
+    instance: Mapping[str, Any] | None = None, guarded: bool = True,
 ) -> Judgement | None:
     """The judgement on the formulation that a text holds; None where it holds none, or there is no reference to compare with.
 
     reference: a Problem, or the text of an LP or MPS file.  data: file name -> text; data.json (or the only JSON file) gives
     sets and parameters by symbol.  instance: the row of an instance of ours (orpipe.verify.own), whose data and declared
     auxiliaries are then used, wherever its question told them.  What cannot be read for certain is UNDECIDED with its line.
-    Names of variables are hints only: a formulation may call its variables what it likes.
+    Names of variables are hints only: a formulation may call its variables what it likes.  guarded: compared in a process of
+    its own (orpipe.verify.equivalence.compare).
     """
     from orpipe.algebra.answer import algebra_answer, holds_formulation
     from orpipe.verify.equivalence import compare
 
-    if not text or not reference or not holds_formulation(text):
+    if not text or not reference:
         return None
     try:
+        if not holds_formulation(text):
+            return None
         known = reference if isinstance(reference, Problem) else read_text(reference)
         if instance:
             from orpipe.verify.subjects import with_auxiliaries
@@ -40,7 +43,9 @@ def judged_algebra(
         problem = algebra_answer(text, json.loads(instance["data"]) if instance else _values(data or {}))
     except (Unsupported, ParseError, DataError) as error:
         return Judgement(Verdict.UNDECIDED, f"the answer's algebra is not understood: {error}", Failure.UNSUPPORTED, "algebra")
-    found = compare(known, problem, budget=budget, names="hints", guarded=True)
+    except RecursionError:
+        return Judgement(Verdict.UNDECIDED, "the answer's algebra is nested too deeply", Failure.UNSUPPORTED, "algebra")
+    found = compare(known, problem, budget=budget, names="hints", guarded=guarded)
     return Judgement(
         found.verdict,
         f"the answer's algebra, without a program: {found.sentence}",

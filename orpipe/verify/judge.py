@@ -31,7 +31,6 @@ from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
 from orpipe.verify.extract import Extracted, extract
-from orpipe.verify.formulation import judged_algebra
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 from orpipe.verify.solving import Solvers
@@ -309,8 +308,8 @@ class _Case:
             self.truth = machine.reference(answer.reference)
         found = self.found = extract(answer.text, answer.data, call=not judge.policy.strict)
         if not found.code:
-            if judge.algebra or answer.instance.get("task") == "formulate":
-                judged = judged_algebra(answer.text, answer.reference, answer.data, judge.budget, answer.instance)
+            if answer.text and answer.reference and (judge.algebra or answer.instance.get("task") == "formulate"):
+                judged = machine.solvers.algebra(answer.text, answer.reference, answer.data, about(answer.instance), judge.budget)
                 if judged is not None:
                     return self.row(judged)
             return self.row(Judgement(Verdict.ERROR, found.why, Failure.NO_CODE))

@@ -6,6 +6,7 @@ Frames as in frames.py, over one socket a process:
     {"truth", "policy", "seconds"} with the part captured model    ->  a Solved
     {"reference", "seconds"} with the part text (LP or MPS)        ->  a Truth
     {"compare", "about"} with captured model and reference text    ->  a Comparison's record, and the two senses
+    {"algebra", "about", "budget"} with answer and reference text  ->  a Judgement's fields, null where it holds no formulation
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from orpipe.verify.capture import Captured
 from orpipe.verify.frames import Frames, pack
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth, Value
-from orpipe.verify.verdict import Policy, Solved, Verdict
+from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict
 
 _MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0
@@ -96,6 +97,18 @@ class Solvers:
             why = f"the budget of {settings['budget']:g} s is spent (stopped from outside)" if found.get("late") else found["fault"]
             return {"fault": why}
         return found["comparison"]
+
+    def algebra(self, text: str, reference: str, data: Mapping[str, str], about: Mapping[str, str], budget: float) -> Judgement | None:
+        """orpipe.verify.formulation.judged_algebra, where reading may hang or swell as well.  Never raises."""
+        head = {"algebra": dict(data), "about": dict(about), "budget": budget}
+        parts = (part.encode(errors="replace") for part in (text, reference))
+        found = self._ask(pack(head, *parts), budget + _GRACE)
+        if "fault" in found:
+            late = bool(found.get("late"))
+            why = f"the budget of {budget:g} s is spent (stopped from outside)" if late else str(found["fault"])
+            return Judgement(Verdict.UNDECIDED, f"the answer's algebra: {why}", Failure.LIMIT if late else Failure.INTERNAL, "algebra")
+        fields = found["judgement"]
+        return None if fields is None else Judgement(**{**fields, "verdict": Verdict(fields["verdict"]), "failure": Failure(fields["failure"])})
 
     def _ask(self, message: bytes, within: float = 0.0) -> dict[str, Any]:
         process = self._free.get()
@@ -206,6 +219,11 @@ def _answer(head: Mapping[str, Any], parts: Sequence[bytes]) -> dict[str, Any]:
             return {"truth": truth_record(reference(_reference(part), head["seconds"]))}
         if "compare" in head:
             return {"comparison": _compared(Captured.decode(part).problem(), _reference(more[0], **head["about"]), head["compare"])}
+        if "algebra" in head:
+            from orpipe.verify.formulation import judged_algebra
+
+            judged = judged_algebra(part.decode(), more[0].decode(), head["algebra"], head["budget"], head["about"], guarded=False)
+            return {"judgement": None if judged is None else json.loads(json.dumps(asdict(judged), default=str))}
         problem = Captured.decode(part).problem()
         solved = resolve(problem, truth_from(head["truth"]), Policy(**head["policy"]), head["seconds"])
         return {"solved": json.loads(json.dumps(asdict(solved)))}

@@ -147,3 +147,14 @@ def test_suites_are_read_back_from_a_folder(suites: dict[str, Suite], tmp_path: 
     path.write_bytes(b"PAR1")
     with pytest.raises(UsageError, match="holds no readable suites"):
         read_suites(tmp_path)
+
+
+def test_points_of_mutants_with_other_variables_are_not_tried_on_others() -> None:
+    instance = draw("assignment", 1, 0, 0)
+    found = label(instance.problem)
+    assert isinstance(found, Label)
+    trial = Trial(lower(instance.family.symbolic()), instance.data, instance.problem, found)
+    made = mutants(trial.linear)
+    other = {str(m) for m in made if (p := trial.grounded(m)) is not None and p.columns != trial.problem.columns}
+    assert other and {trial.fate(m, 100_000, sure=False) for m in made} <= {"killed", "alive", "open"}
+    assert trial.seen and all(len(x) == trial.problem.n_vars for x in trial.seen)

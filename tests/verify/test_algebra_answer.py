@@ -113,3 +113,43 @@ def test_answers_to_our_own_formulate_questions_are_judged_by_their_algebra() ->
     assert found is not None and found.verdict is Verdict.EQUIVALENT, found
     wrong = judged_algebra(right.replace("minimize", "maximize", 1), write_mps(made.problem), {}, instance=row)
     assert wrong is not None and wrong.verdict in (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM), wrong
+
+
+PICK = "$$\\min \\sum_{i \\in I} c_i x_i$$\nsubject to\n%s\n$$x_i \\in \\{0,1\\} \\quad \\forall i \\in I$$\n%s\n"
+ROW = "$$\\sum_{i \\in I} x_i \\ge 2$$"
+
+
+@pytest.mark.parametrize("row, after", [
+    (ROW, "Constraint: a and b cannot both be chosen."),
+    (ROW, "Note that x_a and x_b cannot both be 1."),
+    (ROW, "The variables $x_i$ are at most 5 in all."),
+    (ROW, "All $x_i$ that are chosen must be neighbours."),
+    (ROW, "We drop the binary restriction on $x_i$."),
+    (ROW, "The requirement is relaxed with a price of 3."),
+    (ROW, "## Notes\nFurthermore, a is not allowed beside c, and must be chosen before it."),
+    (ROW + "\n$$\\text{a and b cannot both be chosen}$$", ""),
+    (ROW + " except for c", ""),
+    ("For the first group: $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("Either $\\sum_{i \\in I} x_i \\ge 2$ or nothing", ""),
+    ("- Optional: $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("~~$\\sum_{i \\in I} x_i \\ge 2$~~", ""),
+    ("The constraint $\\sum_{i \\in I} x_i \\ge 2$ is not needed.", ""),
+    ("$\\sum_{i \\in I} x_i \\ge 2$ (first item excluded)", ""),
+    (ROW, "**Solution**\n- $x_a = 1$"),
+])
+def test_rules_in_words_and_values_of_a_solution_are_never_passed_over(row, after):
+    reference = algebra_answer(PICK % (ROW, ""), SETS)
+    said = [judged_algebra(PICK % pair, reference, {"data.json": json.dumps(SETS)}) for pair in ((ROW, ""), (row, after))]
+    assert [found is not None and found.verdict for found in said] == [Verdict.EQUIVALENT, Verdict.UNDECIDED], said[1]
+
+
+def test_words_on_a_row_by_its_name_are_no_rule_of_their_own():
+    made = draw("knapsack", 1, 0, 0)
+    tex = model_tex(made.linear)
+    assert r"\tag{capacity}" in tex
+    for told in (tex, f"```text\n{model_text(made.linear)}```\n"):
+        said = [f"{told}\n\nThe constraints, by name:\n\n- `capacity`: no more than the limit is loaded\n",
+                f"{told}\n\nC1 and C2 cannot both be chosen.\n",
+                f"{told}\n\n- C1 must be chosen\n"]
+        found = [judged_algebra(text, made.problem, {"data.json": json.dumps(made.data)}) for text in said]
+        assert [f is not None and f.verdict for f in found] == [Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.UNDECIDED], found

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -223,3 +227,24 @@ def test_a_looser_tolerance_holds_for_the_reference_too_and_a_label_of_its_own_i
     assert found.verdict is OPEN and "contradict" in found.reason
     fault = weigh(Judgement(SAME, "reason"), {"fault": "out of time"}, Solved("optimal"), Truth.optimum(1), Policy())
     assert fault.verdict is SAME and fault.evidence["open"] == "out of time"
+
+
+def test_algebra_is_read_and_compared_apart_from_the_judge(tmp_path: Path) -> None:
+    """In a script without a main guard, in threads, and where the text makes the reader swell."""
+    script = tmp_path / "script.py"
+    script.write_text('''
+from concurrent.futures import ThreadPoolExecutor
+from orpipe.verify.judge import Judge
+ref = "maximize\\n obj: 3 x + 2 y\\nsubject to\\n c: x + y <= 4\\nend\\n"
+good = "Maximize 3x + 2y\\nSubject to:\\nx + y <= 4\\nx, y >= 0\\n"
+texts = [good, good.replace("<= 4", "<= 5"), good.replace("<= 4", "<= 1e999999999"), good.replace("<= 4", "<= " + "(" * 4000 + "4" + ")" * 4000)]
+with Judge(workers=2, algebra=True) as judge, ThreadPoolExecutor(4) as pool:
+    for row in pool.map(lambda text: judge.judge(text, 12, reference=ref), texts):
+        print(row.verdict, row.failure, flush=True)
+''')
+    root = str(Path(__file__).resolve().parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.path.join(root, "solvers")])}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=env)
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["EQUIVALENT"] and lines[1].split()[0] in ("NOT_EQUIVALENT", "WRONG_OPTIMUM"), done.stderr[-500:]
+    assert lines[2:] == ["UNDECIDED unsupported"] * 2

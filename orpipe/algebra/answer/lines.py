@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-CONS, VARS, SETS, PARAMS, GOAL, NONE = "constraints", "variables", "sets", "parameters", "objective", ""
+CONS, VARS, SETS, PARAMS, GOAL, RESULT, NONE = "constraints", "variables", "sets", "parameters", "objective", "solution", ""
 _TITLES = (
     (
         CONS,
@@ -25,6 +25,11 @@ _TITLES = (
 )
 _MODEL = re.compile(
     r"(?:(?:the|full|complete|final|compact|mathematical|milp|ilp|mip|lp|integer|linear|optimi[sz]ation|programming|mixed-integer|formal)\s+)*(?:model|formulation|program(?:me)?|problem)(?:\s+(?:formulation|statement))?",
+    re.I,
+)
+_RESULT = re.compile(
+    r"(?:(?:the|an?|optimal|final|best|computed|resulting|optimum)\s+)*"
+    r"(?:solutions?|results?|plan|answer|optimum|values?(?:\s+of\s+the\s+variables)?)",
     re.I,
 )
 _GOAL = re.compile(
@@ -166,6 +171,9 @@ class _Lines:
                 return True
         if _MODEL.fullmatch(title):
             self.section, self.title = NONE, ""
+            return True
+        if _RESULT.fullmatch(title):
+            self.section, self.title = RESULT, ""
             return True
         if heading:
             self.section = NONE
@@ -342,3 +350,8 @@ def _rows(text: str, line: int) -> list[tuple[int, str]]:
         k += 1
     out.append((line + text.count("\n", 0, start) + (text[start:].startswith("\n")), text[start:]))
     return out
+
+
+def about(p: Piece, names: set[str]) -> bool:
+    """Words on a row of the model, called by its name: «`supply`: no plant ships more than it has»."""
+    return any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", p.raw) for name in names)

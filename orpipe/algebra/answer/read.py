@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, SETS, VARS, Piece, _mathlike, _related, pieces
+from orpipe.algebra.answer.forms import Number
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, _mathlike, _related, about, pieces
 from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, read
@@ -35,9 +36,27 @@ _VALUE = re.compile(
 )
 _LIMITED = re.compile(
     r"^\W*for\s+(?!all\b|each\b|every\b|any\b)|\b(?:except|unless|only\s+(?:if|for|when|in|on)|even|odd|other than|"
-    r"apart from|whenever|if and only)\b",
+    r"apart from|whenever|if and only|exclud(?:ed|ing)|(?:all|each|every|any)(?: \w+){1,2} but|"
+    r"optional(?:ly)?|(?:not|no longer) (?:needed|required|necessary)|unnecessary|"
+    r"removed|dropped|omitted|ignored|waived|relaxed)\b|~~",
     re.I,
 )
+_LABEL = re.compile(
+    r"^\W*(?:for|at|in)\s+(?!.*\b(?:all|each|every|any)\b)[^.]*:\s*$|"
+    r"\b(?:either|optional(?:ly)?|instead of|removed?|drop(?:ped)?|omit(?:ted)?|ignored?)\b|~~",
+    re.I,
+)
+_TAIL = re.compile(
+    r"^\W*(?:and\s+|but\s+)?(?:except|unless|excluding|only|not|apart from|other than|provided|as long as|if|when|whenever)\b", re.I
+)
+_RULE = re.compile(
+    r"\b(?:at most|at least|exactly|no (?:more|less|fewer) than|cannot|can ?not|can't|must|may not|never|not both|not all|only if"
+    r"|mutually exclusive|ha(?:s|ve) to|needs? to|forbidden|(?:not|only) allowed|prohibited|whole numbers?|integral"
+    r"|limited to|required to|requires?|restricted to"
+    r"|except|dropped|drop the|relax(?:es|ed)?|removed?|ignored?|omit(?:s|ted)?|waived?|neglected|penali[sz]ed?|penalty)\b",
+    re.I,
+)
+_MORE = re.compile(r"\b(?:in addition|additional(?:ly)?|also|further(?:more)?|moreover|besides|extra)\b", re.I)
 _EVERY = re.compile(
     r"^(?:\W|and\b|where\b|with\b)*(?:non-?negativity|integrality)?\W*(?:all|every|the)\s+(?:decision\s+)?(?:variables?|quantities|x(?:_\{?\w+\}?)?)\s*"
     r"(?:are|is|must be|be|should be)?\s*(?P<rest>.*)$",
@@ -100,8 +119,12 @@ def _grammar(text: str, data: Mapping[str, Any] | None) -> Reading | None:
         for piece in pieces(rest):
             known = "".join(block.split())
             new = [said for said in re.split(r"\s,\s", piece.formula) if _related(said) and "".join(said.split()) not in known]
-            if new and (piece.firm or piece.mode != "plain"):
+            if new and (piece.firm or piece.bullet or piece.mode != "plain"):
                 raise Unsupported(f"beside the model stands '{new[0][:80]}', which may be a constraint of it")
+        told = {row.name for row in found.rows} | {idiom.name for idiom in found.idioms}
+        for piece in pieces(text.partition(block)[2]):
+            if _RULE.search(piece.raw) and not about(piece, told) and not _related(piece.raw):
+                raise Unsupported(f"after the model stands '{piece.raw[:80]}', which may be a constraint of it")
         names = {s.symbol for s in found.sets if s.where is None} | {p.symbol for p in found.params}
         if not names <= set(data or {}):
             raise Unsupported(f"the data lack {', '.join(sorted(names - set(data or {})))}")
@@ -186,9 +209,16 @@ class _Reader:
         words = f"{p.before} {p.after} {' '.join(s.words)}"
         if s.relations and any(_LIMITED.search(x) for x in (p.after.split(". ")[0], *s.words)):
             raise Unsupported("words that may limit where this holds")
+        if s.relations and _LABEL.search(re.split(r"\.\s", p.before)[-1]):
+            raise Unsupported("words that may limit where this holds")
+        if p.section == RESULT and s.relations and all(r.ops == ("=",) and isinstance(r.rights[0], Number) for r in s.relations):
+            raise Unsupported("a value in a solution, which is no part of the model for certain")
         if s.symbols and not s.relations and not s.sense:
-            self._mention(p, s, words)
+            if not self._mention(p, s, words) and p.mode == "inline" and p.section == CONS and _RULE.search(p.raw) and not _related(p.raw):
+                self.found.worded.append(p)
             return
+        if p.mode == "display" and not (s.symbols or s.relations or s.sense) and _RULE.search(words):
+            self.found.worded.append(p)
         if s.relations and (s.words[-1:] == ["if"] or re.match(r"\W*(?:if|when)\b", p.after, re.I)):
             relation = s.relations[0]
             one = len(s.relations) == 1 and relation.ops == ("=",) and getattr(relation.rights[0], "value", None) == 1
@@ -210,12 +240,12 @@ class _Reader:
                 s.kinds += sorted(_kinds(after))
         self.found.add(p, s)
 
-    def _mention(self, p: Piece, s: Statement, words: str) -> None:
-        """Symbols named in words: a declaration, a parameter's meaning, or just talk."""
+    def _mention(self, p: Piece, s: Statement, words: str) -> bool:
+        """Symbols named in words: a declaration (True), a parameter's meaning, or just talk."""
         kinds = set(s.kinds) | _kinds(p.after)
         if p.section != VARS and not kinds and _VALUE.search(p.after.split(".")[0]):
             self.found.unvalued |= {x.name for x in s.symbols}  # a number that the text does not give
-            return
+            return False
         declares = p.section == VARS or (p.section == NONE and _DECLARED.search(p.before) is not None) or bool(s.kinds)
         if p.section == CONS and (s.kinds or kinds) and not p.before.strip().endswith("for"):
             declares = declares or bool(s.kinds) or re.match(r"\W*(?:are\s+|is\s+|must be\s+)?(?:non-?neg|integer|binary)", p.after, re.I) is not None
@@ -227,12 +257,16 @@ class _Reader:
             self.found.declare(
                 s.symbols, kinds if (p.section == VARS or _DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope
             )
-        elif p.section == NONE and p.mode == "inline" and _MEANS.match(p.after):
+            return True
+        if p.section == NONE and p.mode == "inline" and _MEANS.match(p.after):
             self.found.mention(s.symbols, kinds & {"binary"}, s.scope)
+        return False
 
     def plain(self, p: Piece) -> bool:
         """Lines without marks of mathematics; True if there is nothing more to read in one."""
         text = p.formula
+        if p.section == CONS and _TAIL.match(p.raw):
+            raise Unsupported("words that may limit where this holds")
         every = _EVERY.match(p.raw.split(":", 1)[-1].strip() if ":" in p.raw and not _related(p.raw.split(":")[0]) else p.raw)
         if every and not re.search(r"[<>=≤≥]\s*(?!0\b)\S|[<≤]", every["rest"]):
             kinds = _kinds(every["rest"])
@@ -290,9 +324,7 @@ class _Reader:
             names = re.split(r"\b(?:is|are|all|must|be|binary|integers?|continuous|free|non-?negative)\b", text)[0]
             self.found.declare(read(tokens(names.replace(" and ", ", "))).symbols, kinds, p)
             return True
-        if (p.section == CONS and p.bullet) or (
-            p.section == CONS and p.firm and re.search(r"\b(?:at most|at least|exactly|no more than|cannot exceed|must)\b", text)
-        ):
+        if (p.section == CONS and (p.bullet or (p.firm and _RULE.search(text)))) or (_RULE.search(text) and _MORE.search(text)):
             self.found.worded.append(p)
             return True
         return not (p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol, shown, walk
-from orpipe.algebra.answer.lines import CONS, Piece
+from orpipe.algebra.answer.lines import CONS, Piece, about
 from orpipe.algebra.answer.meaning import Env, Linear, Meaning
 from orpipe.algebra.answer.names import Collected, Names, number
 from orpipe.algebra.answer.statements import Statement
@@ -70,11 +71,15 @@ class _Builder(Names):
         return self.made(*objective[0]), self.notes
 
     def check_worded(self, firm: list[tuple[Piece, Statement]]) -> None:
-        """A bullet or rule in words needs its formula: in the same item, or right after a colon."""
-        formulas = sorted(((p.line, p.bullet) for p, s in firm if s.relations), key=lambda x: x[0])
+        """A bullet or rule in words needs its formula: in the same item, or right after a colon.  A domain is one only of words on domains."""
+        formulas = sorted(((p.line, p.bullet, _plain_domain(s)) for p, s in firm if s.relations), key=lambda x: x[0])
         lines = sorted(p.line for p in self.found.worded)
+        names = {name for p, s in firm if s.relations for name in _row_names(p)}
         for p in self.found.worded:
-            after = next(((line, bullet) for line, bullet in formulas if line >= p.line), None)
+            if about(p, names):  # words on a row of this name
+                continue
+            kind = re.search(r"negativ|integ|binary|whole|domain|0.{0,5}1|either|positive", p.raw, re.I)
+            after = next(((line, bullet) for line, bullet, plain in formulas if line >= p.line and (kind or not plain)), None)
             between = after is not None and any(p.line < line <= after[0] for line in lines)
             if after is None or between or (after[1] and after[0] > p.line and not p.raw.rstrip().endswith(":")):
                 raise Unsupported(f"line {p.line}: a constraint in words only, in '{p.raw[:120]}'")
@@ -362,6 +367,16 @@ class _Builder(Names):
             integer=np.array([c.integer for c in cols], bool),
             decision=np.ones(len(cols), bool),
         )
+
+
+def _row_names(p: Piece) -> Iterator[str]:
+    """What a row is called: its label, or its \\tag; numbers in parentheses."""
+    tags = [tag.replace("\\_", "_").strip() for tag in re.findall(r"\\tag\*?\{(?:\\text\w*\{)?([^{}]*)", p.raw)]
+    for name in (*tags, p.before.strip("`*:. []()")):
+        if re.fullmatch(r"\d+", name):
+            yield f"({name})"
+        elif re.fullmatch(r"[A-Za-z]\w{2,}", name):
+            yield name
 
 
 def _domain(r: Relation) -> tuple[Fraction | None, Fraction | None, str]:

@@ -204,6 +204,7 @@ _WORDS = {
 _FOR_ALL = re.compile(
     r"\b(?:for\s+all|for\s+each|for\s+every|for\s+any|forall|For\s+all|For\s+each|For\s+every)\b\s*:?|(?<![A-Za-z])for(?=\s+\(?[a-zA-Z](?:\s*,\s*[a-zA-Z])*\)?\s*(?:=|in\b|∈|\\in\b))"
 )
+_LONGEST, _HIGHEST = 400, 308  # digits and power of ten of a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,9 @@ def tokens(text: str) -> list[Token]:
             glued = False
             continue
         if kind == "num":
+            power = piece.lower().partition("e")[2]
+            if len(piece) > _LONGEST or abs(int(power or 0)) > _HIGHEST:
+                raise Unsupported(f"the number {piece[:40]} is too large to be meant")
             out.append(Token("num", piece.replace(",", ""), glued))
         elif kind == "dots":
             out.append(Token("...", piece))
