@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -36,12 +37,31 @@ def ground(model: n.Model, data: Data, reformulations: Mapping[str, str] | None 
 
 def ground_arrays(linear: n.Model, arrays: Arrays) -> Problem:
     """As `ground`, from data that were validated for a linear model of the same sets and parameters."""
+    return _finite(_Grounder(linear, arrays))
+
+
+class Variants:
+    """Models that share most parts with a linear one (its mutants) on the same data: equal to `ground_arrays` of each, but
+    the parts that are the very objects of the first model are evaluated once."""
+
+    def __init__(self, linear: n.Model, arrays: Arrays):
+        self._first = _Grounder(linear, arrays)
+        self.problem = _finite(self._first)
+
+    def ground(self, model: n.Model) -> Problem:
+        """Raises as `ground_arrays` does."""
+        first = self._first
+        alike = model.sets == first.model.sets and model.params == first.model.params
+        return _finite(_Grounder(model, first.arrays, first if alike else None))
+
+
+def _finite(grounder: _Grounder) -> Problem:
     try:
-        problem = _Grounder(linear, arrays).problem()
+        problem = grounder.problem()
         _ = problem.cost  # made here, so that it is known to be finite
         return problem
     except OverflowError:
-        raise DataError(f"model '{linear.name}': the data give a number beyond the range of floats; check their units") from None
+        raise DataError(f"model '{grounder.model.name}': the data give a number beyond the range of floats; check their units") from None
 
 
 def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = None) -> str:
@@ -59,10 +79,38 @@ def structure_hash(model: n.Model, reformulations: Mapping[str, str] | None = No
     return hashlib.sha256(repr(bare).encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """Of one variable.  offset: by position, -1 outside the domain."""
+
+    names: list[str]
+    offset: np.ndarray
+    lower: Exact
+    upper: Exact
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Of one symbolic row, counted from 0.  block: coefficients of left - right."""
+
+    names: list[str]
+    block: Block
+    side: Exact
+
+
 class _Grounder(Tables):
-    def __init__(self, model: n.Model, arrays: Arrays):
+    """first: has grounded a model of the same sets and parameters on the same data; what it made of a piece that is its own
+    too (the same object, so the id tells while the model lives) is taken over."""
+
+    def __init__(self, model: n.Model, arrays: Arrays, first: _Grounder | None = None):
         super().__init__(model, arrays)
         self.columns: dict[str, tuple[int, np.ndarray]] = {}  # variable -> first column, offset by position (-1: none)
+        self.first = first
+        self.made_columns: dict[int, _Columns] = {}
+        self.made_terms: dict[int, Linear] = {}
+        self.made_rows: dict[int, _Rows | None] = {}
+        if first is not None:
+            self._grids = first._grids
 
     def columns_at(self, var: str, refs: tuple[n.Ref, ...], env: Env) -> np.ndarray:
         start, offset = self.columns[var]
@@ -86,16 +134,19 @@ class _Grounder(Tables):
     def problem(self) -> Problem:
         model = self.model
         columns: list[str] = []
-        bounds: list[tuple[Exact, Exact]] = []
-        counts: list[int] = []
+        declared: list[_Columns] = []
         for v in model.variables:
-            env = self.declare(v, columns)
-            counts.append(env.rows)
-            bounds.append((_spread(self.bound(v.lower, env), env.rows), _spread(self.bound(v.upper, env), env.rows)))
-        size = len(columns)
+            mine = self.first.made_columns.get(id(v)) if self.first is not None else None
+            mine = self.made_columns[id(v)] = self.declare(v) if mine is None else mine
+            self.columns[v.symbol] = (len(columns), mine.offset)
+            columns += mine.names
+            declared.append(mine)
+        size, counts = len(columns), [len(c.names) for c in declared]
+        if self.first is not None and not all(self._same_columns(*x) for x in self.first.columns.items()):
+            self.first = None  # what was made of rows and terms holds positions of columns
 
         self.place_name = "objective"
-        terms = [self.linear(t.expr, ROOT) for t in model.objective.terms]
+        terms = [self.term(t) for t in model.objective.terms]
         offset = sum((t.const.fractions()[0] for t in terms if t.const is not None), start=Fraction(0))
 
         rows: list[str] = []
@@ -103,20 +154,17 @@ class _Grounder(Tables):
         sides: list[Exact] = []
         relations: list[str] = []
         for r in model.rows:
-            self.place_name = f"row {r.name}"
-            env = self.widen(ROOT, r.forall, r.where) if r.forall else ROOT
-            if env.rows:
-                names = self.names(r.name, r.forall, env)
-                left, right = self.linear(r.left, env), self.linear(r.right, env)
-                blocks += self.entries(left, right, names, len(rows))
-                sides.append(_spread((right.const or ZERO) - (left.const or ZERO), env.rows))
-                relations += [r.relation] * env.rows
-                rows += names
+            if (part := self.row(r)) is not None:
+                assert part.block.row is not None
+                blocks.append(replace(part.block, row=part.block.row + len(rows)))
+                sides.append(part.side)
+                relations += [r.relation] * len(part.names)
+                rows += part.names
 
         matrix, exact = _csr(blocks, len(rows), size)
         rhs = concatenate(sides).reduced()
         value, relation = rhs.float(), np.array(relations, dtype="U2")
-        low, high = (concatenate(b).reduced() for b in zip(*bounds, strict=True))
+        low, high = (concatenate([getattr(c, end) for c in declared]).reduced() for end in ("lower", "upper"))
 
         def each(flags: list[bool]) -> np.ndarray:
             return np.repeat(np.array(flags, dtype=bool), counts)
@@ -132,8 +180,31 @@ class _Grounder(Tables):
             decision=each([not v.auxiliary for v in model.variables]),
         )
 
-    def declare(self, v: n.VarDecl, columns: list[str]) -> Env:
-        """Appends the columns of a variable; the table of its indices."""
+    def _same_columns(self, symbol: str, before: tuple[int, np.ndarray]) -> bool:
+        start, offset = self.columns.get(symbol, (-1, before[1]))
+        return start == before[0] and (offset is before[1] or np.array_equal(offset, before[1]))
+
+    def term(self, t: n.Term) -> Linear:
+        made = self.first.made_terms.get(id(t)) if self.first is not None else None
+        self.made_terms[id(t)] = made = self.linear(t.expr, ROOT) if made is None else made
+        return made
+
+    def row(self, r: n.Row) -> _Rows | None:
+        """None: no tuple of the index sets meets the condition."""
+        if self.first is not None and id(r) in self.first.made_rows:
+            return self.first.made_rows[id(r)]
+        self.place_name = f"row {r.name}"
+        env = self.widen(ROOT, r.forall, r.where) if r.forall else ROOT
+        made = None
+        if env.rows:
+            names = self.names(r.name, r.forall, env)
+            left, right = self.linear(r.left, env), self.linear(r.right, env)
+            block = self.entries(left, right, names)
+            made = _Rows(names, block, _spread((right.const or ZERO) - (left.const or ZERO), env.rows))
+        self.made_rows[id(r)] = made
+        return made
+
+    def declare(self, v: n.VarDecl) -> _Columns:
         self.place_name = f"variable {v.symbol}"
         member = None if v.domain is None else n.Member(tuple(n.Ref(k.name) for k in v.indices), v.domain)
         env = self.widen(ROOT, v.indices, member) if v.indices else ROOT
@@ -143,27 +214,28 @@ class _Grounder(Tables):
         else:
             offset = np.full(shape, -1, dtype=np.int64)
             offset[tuple(env.at[k.name] for k in v.indices)] = np.arange(env.rows)
-        self.columns[v.symbol] = (len(columns), offset)
-        columns += self.names(v.name, v.indices, env)
-        return env
+        low, high = (_spread(self.bound(b, env), env.rows) for b in (v.lower, v.upper))
+        return _Columns(self.names(v.name, v.indices, env), offset, low, high)
 
     def bound(self, bound: n.Expr | None, env: Env) -> Exact:
         return ZERO if bound is None else self.value(bound, env)
 
-    def entries(self, left: Linear, right: Linear, names: list[str], start: int) -> list[Block]:
-        """Blocks of left - right, rows counted from `start`, coefficients spelt out."""
+    def entries(self, left: Linear, right: Linear, names: list[str]) -> Block:
+        """The coefficients of left - right, rows counted from 0, spelt out."""
         touched = np.zeros(len(names), bool)
-        out = []
+        rows, columns, coefs = [], [], []
         for sign, side in ((1, left), (-1, right)):
             for b in side.blocks:
                 local = np.arange(len(names)) if b.row is None else b.row
                 touched[local] = True
                 coef = Exact.scalar(sign) if b.coef is None else b.coef if sign > 0 else -b.coef
-                out.append(Block(local + start, b.col, _spread(coef, len(local))))
+                rows.append(local)
+                columns.append(b.col)
+                coefs.append(_spread(coef, len(local)))
         if not touched.all():
             name = names[int(np.flatnonzero(~touched)[0])]
             raise DataError(f"model '{self.model.name}', row {name}: no variable stands in it with these data")
-        return out
+        return Block(np.concatenate(rows), np.concatenate(columns), concatenate(coefs))
 
 
 def _spread(value: Exact, size: int) -> Exact:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from orpipe.errors import ParseError, UsageError
@@ -34,13 +35,22 @@ def read_model(path: Path) -> Problem:
         raise ParseError(f"line {line}: not UTF-8 text") from None
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror}") from None
-    return reader(text)
+    return _finite(reader, text)
+
+
+def _finite(reader: Callable[[str], Problem], text: str) -> Problem:
+    try:
+        problem = reader(text)
+        _ = problem.cost  # made here, so that it is known to be finite
+        return problem
+    except OverflowError:
+        raise ParseError("a number is beyond the range of floats; rescale the model") from None
 
 
 def read_text(text: str) -> Problem:
     """A model whose file name is not known: MPS where its first line that is no comment starts a section of MPS, else LP."""
     first = next((x.split()[0] for x in text.splitlines() if x.strip() and not x.startswith("*")), "")
-    return read_mps(text) if first in ("NAME", "ROWS", "OBJSENSE") else read_lp(text)
+    return _finite(read_mps if first in ("NAME", "ROWS", "OBJSENSE") else read_lp, text)
 
 
 def model_files(path: Path) -> list[Path]:

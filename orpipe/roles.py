@@ -53,6 +53,9 @@ class Roles(_Strict):
 
     @model_validator(mode="after")
     def _every_kind_of_any_size(self) -> Roles:
+        for role in self.roles:
+            if len(set(role.ask)) != len(role.ask):
+                raise ValueError(f"a role for {role.kind} asks a solver twice, which is no second witness")
         for kind in KINDS:
             rules = [role.up_to for role in self.roles if role.kind == kind]
             if not rules or rules[-1] is not None:
@@ -67,11 +70,17 @@ def read(path: Path) -> Roles:
     """Raises ParseError, in one line, for a file that is not what it should be."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(content, Mapping):
+            raise ParseError(f"{path.name}: must be a mapping with 'roles', 'vertex' and 'settings'")
         return Roles.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise ParseError(f"{path.name}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}") from None
+    except OSError as error:
+        raise ParseError(f"{path.name}: cannot be read ({error.strerror}); install orpipe again") from None
+    except UnicodeDecodeError:
+        raise ParseError(f"{path.name}: not UTF-8 text") from None
     except yaml.YAMLError as error:
         raise ParseError(f"{path.name}: {' '.join(str(error).split())}") from None
 

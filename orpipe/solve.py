@@ -9,6 +9,7 @@ A time limit, a disagreement or a point that is not feasible in exact arithmetic
 
 from __future__ import annotations
 
+import copy
 import importlib
 import math
 import pkgutil
@@ -221,6 +222,13 @@ def _bridge(name: str) -> Solver:
         raise EnvironmentError_(f"{name} needs {library}: {error}; install it") from None
     found: Solver = module.bridge(rest)
     return found
+
+
+def tuned(adapter: Solver, settings: Mapping[str, float | int | str]) -> Solver:
+    """The adapter with further settings, in its library's names."""
+    own = copy.copy(adapter)
+    own.settings = {**adapter.settings, **settings}
+    return own
 
 
 def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,

@@ -115,7 +115,8 @@ def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made, shelf:
                 return False
             known.append(more)
     with made.timed("suite"):
-        told = [discrimination(i, proved, shelf.suite(i.family, i.formulation)) if recipe.suites else None for i, proved in found]
+        told = [discrimination(i, proved, shelf.suite(i.family, i.formulation), iis=more.iis) if recipe.suites else None
+                for (i, proved), more in zip(found, known, strict=True)]
     with made.timed("rows"):
         try:
             instances = [instance_row(i, proved, more, share, recipe) for (i, proved), more, share in zip(found, known, told, strict=True)]

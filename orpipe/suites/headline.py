@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 
 from orpipe.algebra.idioms import lower
 from orpipe.families import families
-from orpipe.ground import ground
 from orpipe.instances import Instance
 from orpipe.mutate import Mutant, mutants
 from orpipe.solve import Label
@@ -27,15 +27,16 @@ class Discrimination:
     survivors: tuple[str, ...]
 
 
-def discrimination(instance: Instance, found: Label, suite: Suite, nodes: int = NODES) -> Discrimination:
-    """A kill on the instance's data is an exact argument or one solver's proof; limits count against it."""
+def discrimination(instance: Instance, found: Label, suite: Suite, nodes: int = NODES, iis: str | None = None) -> Discrimination:
+    """A kill on the instance's data is an exact argument or one solver's proof; limits count against it.  iis: as in the column,
+    of an infeasible instance."""
     by_key = _mutants(suite.family, suite.formulation)
     killed = [key for one in suite.sets for key in one.kills]
     different = [key for key in (*killed, *suite.survivors) if key in by_key]
     if not different:
         return Discrimination(None, None, ())
     linear = lower(instance.family.symbolic(suite.formulation))
-    trial = Trial(linear, instance.data, ground(linear, instance.data), found)
+    trial = Trial(linear, instance.data, instance.problem, found, () if iis is None else tuple(json.loads(iis)))
     own = {key for key in different if trial.fate(by_key[key], nodes, sure=False) == "killed"}
     left = tuple(key for key in suite.survivors if key not in own)
     return Discrimination(len(own) / len(different), 1 - len(left) / len(different), left)

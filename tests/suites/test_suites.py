@@ -11,17 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from orpipe.algebra.idioms import lower
+from orpipe.build.case import Case
+from orpipe.build.infeasible import tighten
 from orpipe.build.schema import CONFIGS
 from orpipe.data import validate
 from orpipe.errors import UsageError
 from orpipe.families import families
-from orpipe.ground import ground, structure_hash
+from orpipe.ground import Variants, ground, ground_arrays, structure_hash
 from orpipe.instances import draw
 from orpipe.mutate import mutants
+from orpipe.proof.iis import iis
 from orpipe.solve import Label, label
 from orpipe.suites import Shelf, Suite, build_suite, discrimination, read_suites, shelf, suite_rows
 from orpipe.suites.candidates import candidates
 from orpipe.suites.kills import Trial
+from orpipe.suites.same import content
 
 SMALL = ("knapsack", "transportation", "min_cost_flow", "production_planning")
 
@@ -117,6 +121,47 @@ def test_mutants_of_other_columns_leave_no_point_for_the_rest(name: str) -> None
     fates = [trial.fate(m, 60, sure=False) for m in (*wider, *pool)]
     assert wider and {len(x) for x in trial.seen} == {trial.problem.n_vars}
     assert fates.count("killed") > len(pool) // 2
+
+
+@pytest.mark.parametrize(("name", "level"), [("diet", 1), ("facility_location_capacitated", 1), ("cutting_stock", 2), ("knapsack", 2), ("tsp", 1)])
+def test_fates_are_those_that_labels_tell(name: str, level: int) -> None:
+    """Arguments without a solve, relaxations, early stops and cut-offs change no verdict."""
+    instance = draw(name, level, 0, 8800)
+    found, linear = label(instance.problem), lower(instance.family.symbolic(instance.formulation))
+    assert isinstance(found, Label)
+    trial, pool = Trial(linear, instance.data, instance.problem, found), mutants(linear)
+    fates = {str(m): trial.fate(m, 3000, sure=False) for m in pool}
+    for m in pool:
+        faulty = trial.grounded(m)
+        told = None if faulty is None else label(faulty)
+        if isinstance(told, Label) and fates[str(m)] != "open":
+            assert fates[str(m)] == ("killed" if trial.differs(told) else "alive"), m
+    assert list(fates.values()).count("open") <= 1
+
+
+def test_a_conflict_that_stands_leaves_an_infeasible_model_infeasible() -> None:
+    drawn = draw("diet", 1, 0, 8000)
+    right = label(drawn.problem)
+    assert isinstance(right, Label)
+    tight = tighten(Case(drawn, right, 500), 0)
+    assert tight is not None
+    linear, data, problem, found = lower(drawn.family.symbolic(drawn.formulation)), tight.instance.data, tight.instance.problem, tight.label
+    conflict = tuple(json.loads(iis(problem) or "[]"))
+    told, plain = (Trial(linear, data, problem, found, rows) for rows in (conflict, ()))
+    assert conflict and [told.fate(m, 60, sure=False) for m in mutants(linear)] == [plain.fate(m, 60, sure=False) for m in mutants(linear)]
+    assert sum(told.right.answers(p) for m in mutants(linear) if (p := told.grounded(m)) is not None and p.columns == problem.columns) > 5
+
+
+def test_variants_ground_as_models_do_alone() -> None:
+    for name in ("lot_sizing_capacitated", "job_shop", "tsp", "transportation"):
+        instance = draw(name, 1, 0, 3)
+        linear = lower(instance.family.symbolic(instance.formulation))
+        arrays = validate(linear, instance.data)
+        variants = Variants(linear, arrays)
+        for m in mutants(linear):
+            shared, alone = variants.ground(m.model), ground_arrays(m.model, arrays)
+            assert (shared.columns, shared.rows) == (alone.columns, alone.rows) and content(shared) == content(alone), m
+            assert shared.matrix_exact.den == alone.matrix_exact.den and (shared.matrix_exact.num == alone.matrix_exact.num).all()
 
 
 def test_a_shelf_builds_once_and_mends_what_was_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
