@@ -1,0 +1,6 @@
+"""`python -m orpipe` is `orpipe`."""
+
+from orpipe.cli import main
+
+if __name__ == "__main__":
+    main()
