@@ -29,7 +29,7 @@ from orpipe.build.schema import CONFIGS
 from orpipe.build.slot import Made, make_slot
 from orpipe.build.write import DatasetWriter, file_hashes
 from orpipe.config import Recipe
-from orpipe.errors import EnvironmentError_, UsageError
+from orpipe.errors import EnvironmentError_, OrpipeError, UsageError
 from orpipe.families import Rejected, families
 from orpipe.instances import draw
 from orpipe.verify.replay import Replayed
@@ -365,6 +365,16 @@ def test_an_error_of_ours_costs_a_draw_and_is_counted(here: None, monkeypatch: p
     [row] = rows(tmp_path / "out", "rejected")
     assert (row["stage"], row["reason"]) == ("render", "internal error: KeyError")
     assert row["detail"].startswith("KeyError: 'lost' (test_build.py:") and str(Path.cwd()) not in row["detail"]
+
+
+def test_nothing_but_errors_of_ours_ends_the_run_early(here: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def failing(*_: object) -> Any:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(slot, "make", failing)
+    with pytest.raises(OrpipeError, match="every one of the first .* draws ended in an error of orpipe; .*KeyError: 'lost'"):
+        run.run(FEW, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_the_machine_fails_at_ends_the_run(here: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

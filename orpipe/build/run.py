@@ -34,13 +34,14 @@ from orpipe.build.slot import Made, make_slot
 from orpipe.build.workers import PATIENCE, Chunk, Crew, Step, read_chunk
 from orpipe.build.write import DatasetWriter, file_hashes, write_json
 from orpipe.config import Recipe
-from orpipe.errors import UsageError
+from orpipe.errors import OrpipeError, UsageError
 from orpipe.resources import reference, templates
 from orpipe.suites import Shelf, suite_rows
 from orpipe.verify.sandbox import Pool
 
 log = logging.getLogger(__name__)
 CHUNK = 4
+_HOPELESS = 40  # faults of ours before the first accepted draw: a run does not go on for hours to say so
 PACKAGES = ("highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", "jinja2")
 
 
@@ -132,6 +133,10 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
             structures.update((row["family"], row["structure_hash"]) for row in made.instances if row["survivors"] is not None)
             shares.add(made.instances)
             _tally(summary, made)
+            if summary.faults >= _HOPELESS and not summary.accepted:
+                last = next(row for row in reversed(made.rejected) if row["reason"].startswith("internal error"))
+                raise OrpipeError(f"every one of the first {summary.faults} draws ended in an error of orpipe; nothing is written. The last: "
+                                  f"{last['family']}, level {last['level']}, seed {last['seed']}, {last['stage']}: {last['detail']}; please report it")
         for family, key in sorted(structures):
             writer.add("suites", "test", suite_rows(shelf.of_structure(family, key)))
     finally:
