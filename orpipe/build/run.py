@@ -136,7 +136,8 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
             if summary.faults >= _HOPELESS and not summary.accepted:
                 last = next(row for row in reversed(made.rejected) if row["reason"].startswith("internal error"))
                 raise OrpipeError(f"every one of the first {summary.faults} draws ended in an error of orpipe; nothing is written. The last: "
-                                  f"{last['family']}, level {last['level']}, seed {last['seed']}, {last['stage']}: {last['detail']}; please report it")
+                                  f"{last['family']}, level {last['level']}, seed {last['seed']}, {last['stage']}: {last['detail']}; "
+                                  "please report it")
         for family, key in sorted(structures):
             writer.add("suites", "test", suite_rows(shelf.of_structure(family, key)))
     finally:
