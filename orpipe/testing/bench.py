@@ -78,7 +78,7 @@ def measured(workers: int, *, quick: bool = False, full: bool = False, say: Call
     minutes = products.seconds / 60 if full and not quick else measure.seconds_for(TARGET, products) / 60
     how = "measured" if full and not quick else f"extrapolated from a run of {products.examples} examples"
     say("random problems, all solvers and exact proofs")
-    corpus = bench_solvers.measured(4 if quick else 2000)
+    corpus = bench_solvers.measured(4 if quick else 200)  # `python -m orpipe.testing.bench_solvers` draws 2000 of each
     return Report(
         __version__, platform.python_version(), f"{platform.system()} {platform.machine()}", _cores(), workers, quick,
         steps, instances, products, replays, TenThousand(TARGET, minutes, how), corpus,
