@@ -147,7 +147,7 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
         left -= lost
     put_table(["stage", "attempted", "accepted", "rejected", "seconds (all workers)"], rows, title=title)
     if summary.rejected:
-        put_table(["rejected", "reason", "draws"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
+        put_table(["rejected", "reason", "count"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
     if "diagnose" in tasks and any(summary.counts.get("instances", {}).values()):

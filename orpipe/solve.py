@@ -26,7 +26,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from orpipe import exact_lp
+from orpipe import clash, exact_lp
 from orpipe.errors import EnvironmentError_, NotFound, Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
@@ -290,7 +290,7 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
           policy: Mapping[Kind, tuple[str, ...]] | None = None) -> Label | Refusal:
     """Ask the solvers of `policy`, by default those of data/reference/solvers.yaml (each with this time_limit in seconds, and
     node limit), until two families have proved an outcome, then check it exactly.  Raises NotFound for an unknown solver
-    name; a bad problem is a Refusal."""
+    name; a bad problem is a Refusal.  A disagreement is told (orpipe.clash)."""
     names = asked(problem) if policy is None else policy[problem.kind]
     results: list[Result] = []
     proofs: dict[str, Result] = {}
@@ -312,7 +312,10 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
             proofs.setdefault(result.family, result)
     if len(proofs) < 2:
         return Refusal(_why(results), "; ".join([*map(str, results), *notes]), tuple(results))
-    return _Check(problem, tuple(results), tuple(proofs.values()), time_limit, nodes).verdict()
+    found = _Check(problem, tuple(results), tuple(proofs.values()), time_limit, nodes).verdict()
+    if isinstance(found, Refusal) and found.reason == "disagreement":
+        clash.tell(problem, found.detail, found.results)
+    return found
 
 
 def confirm(problem: Problem, claims: tuple[Result, Result], results: tuple[Result, ...], time_limit: float = 60.0,

@@ -91,7 +91,7 @@ def test_a_good_dataset_passes_every_check(good: Path, pool: Pool) -> None:
     found = audit(good, pool=pool, progress=ticks.append)
     assert found.faults == [] and found.undecided == []
     assert {name for name, passed in found.checks.items() if passed} == {
-        "file hash", "row count", "unique id", "one split", "mps solved by a second reader and solver", "sizes", "data hash",
+        "file hash", "row count", "disagreements counted", "unique id", "one split", "mps solved by a second reader and solver", "sizes", "data hash",
         "data ground to the mps", "objective exact", "solution exact", "instance known", "split by instance", "label as instance", "messages",
         "files shown", "no answer in the prompt", "optimum stated", "program present", "program builds the model and prints the label",
         "faulty program reports what is stated", "facts fit the status", "certificate", "binding", "unique", "duals", "iis",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,9 +23,12 @@ from orpipe.build.slot import Made, make_slot
 from orpipe.build.write import file_hashes, write_json
 from orpipe.cli import app
 from orpipe.config import Recipe
+from orpipe.ground import ground
 from orpipe.instances import draw
-from orpipe.mps import read_mps
+from orpipe.mps import read_mps, write_mps
+from orpipe.mutate import mutants
 from orpipe.solve import Result
+from orpipe.suites import Shelf, shelf
 from orpipe.testing.solver_suite import model
 from orpipe.verify.sandbox import Pool
 
@@ -31,10 +36,10 @@ RECIPE = Recipe(sft=3, cpt=0, families=("knapsack",), levels=(1,), tasks=("formu
 
 
 class Liar:
-    """CP-SAT, that adds 1 to the first objective it is asked for."""
+    """CP-SAT, that adds 1 to the objectives of some of the solves it is asked for, counted from 1."""
 
-    def __init__(self) -> None:
-        self.honest, self.asked = solving.solver("cpsat"), 0
+    def __init__(self, lies: Collection[int] = (1,)) -> None:
+        self.honest, self.asked, self.lies = solving.solver("cpsat"), 0, lies
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.honest, name)
@@ -42,22 +47,34 @@ class Liar:
     def solve(self, *arguments: Any) -> Result:
         self.asked += 1
         found = self.honest.solve(*arguments)
-        return replace(found, objective=(found.objective or 0) + (self.asked == 1))
+        return replace(found, objective=(found.objective or 0) + (self.asked in self.lies))
+
+
+def believe(liar: Liar, patch: pytest.MonkeyPatch) -> None:
+    real = solving.solver
+    patch.setattr(solving, "solver", lambda name: liar if name == "cpsat" else real(name))
+
+
+def made_with(liar: Liar, recipe: Recipe, out: Path, monkeypatch: pytest.MonkeyPatch) -> run.Summary:
+    """The slots made in this process, and all that is labelled for them by the liar."""
+
+    def results(recipe: Recipe, slots: list[Slot], work: Path, *_: object) -> Iterator[Made]:
+        with monkeypatch.context() as patch, Pool() as pool:
+            believe(liar, patch)
+            patch.setattr(shelf, "_built", shelf._built.__wrapped__)  # a suite made with a lie is for this test alone
+            suites = Shelf(work, recipe.seed, recipe.proof_nodes)
+            made = [make_slot(recipe, slot, pool, shelf=suites) for slot in slots]
+        yield from made
+
+    monkeypatch.setattr(run, "_results", results)
+    return run.run(recipe, out)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three slots made in this process, the first draw of them with a lie."""
-    liar, real = Liar(), solving.solver
-
-    def results(recipe: Recipe, slots: list[Slot], *_: object) -> Iterator[Made]:
-        with monkeypatch.context() as patch, Pool() as pool:  # no program is run
-            patch.setattr(solving, "solver", lambda name: liar if name == "cpsat" else real(name))
-            made = [make_slot(recipe, slot, pool) for slot in slots]
-        yield from made
-
-    monkeypatch.setattr(run, "_results", results)
-    summary = run.run(RECIPE, tmp_path / "out")
+    """Three slots, the first draw of them with a lie."""
+    liar = Liar()
+    summary = made_with(liar, RECIPE, tmp_path / "out", monkeypatch)
     assert summary.rejected == {"solve: disagreement": 1} and summary.accepted == 3 and liar.asked >= 4
     return tmp_path / "out"
 
@@ -87,7 +104,7 @@ def test_manifest_card_and_audit_count_it(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     path = json.loads(refused(folder)["detail"])["problem"]
     assert manifest["disagreements"] == 1 and path in manifest["sha256"]
-    assert "- disagreements: 1 draw, on which" in (folder / "README.md").read_text()
+    assert "- disagreements: 1 problem (instances, mis-modellings and hidden data sets), on which" in (folder / "README.md").read_text()
     with Pool() as pool:
         found = audit(folder, pool=pool)
         assert found.faults == [] and found.checks["disagreement quarantined"] == 1
@@ -113,3 +130,111 @@ def test_a_row_that_points_elsewhere_is_a_fault() -> None:
     for path in ("../one.mps", "quarantine/../one.mps", "one.mps"):
         assert "no file of quarantine/" in (quarantine.fault(Path(), {"detail": json.dumps(told | {"problem": path})}) or "")
     assert np.isfinite(told["results"][0]["objective"])
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    return [row | json.loads(row["detail"]) for row in pq.read_table(folder / "rejected").to_pylist()]
+
+
+MORE = RECIPE.model_copy(update={"sft": 2, "preference": 1, "tasks": ("diagnose",), "dialects": ("highspy",)})
+
+
+@pytest.fixture(scope="module")
+def lied_to(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two slots: CP-SAT lies of two problems derived from the first instance, and of three met while its suite is chosen."""
+    liar, out = Liar((2, 3, 12, 20, 24)), tmp_path_factory.mktemp("lied") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        summary = made_with(liar, MORE, out, patch)
+    assert summary.rejected == {"derived: disagreement": 2, "suites: disagreement": 3} and summary.accepted == 2 == summary.attempted
+    return out
+
+
+def test_mutants_and_hidden_data_on_which_solvers_disagree_are_kept(lied_to: Path) -> None:
+    rows = kept(lied_to)
+    assert [(r["stage"], r["reason"], r["family"]) for r in rows] == [
+        *[("derived", "disagreement", "knapsack")] * 2, *[("suites", "disagreement", "knapsack")] * 3]
+    for row in rows:
+        first, second = row["results"]
+        assert second["objective"] == first["objective"] + 1 and row["detail"].endswith(f"; cpsat: optimal {second['objective']:.10g}")
+        assert row["reproduce"] == f"orpipe solve {row['problem']} --solvers highs,cpsat --certify"
+        honest = solving.label(read_mps((lied_to / row["problem"]).read_text()))
+        assert isinstance(honest, solving.Label) and honest.objective == first["objective"]
+    assert len({r["problem"] for r in rows}) == 5 == len(list((lied_to / "quarantine").iterdir()))
+    assert rows[0]["detail"].startswith("derived from knapsack-L1-s0-00000 with ") and rows[0]["problem"].endswith("-00000-1.mps")
+    assert any(r["detail"].startswith("a data set of knapsack (standard)") for r in rows[2:])
+
+
+def test_the_mutant_that_was_kept_is_the_one_its_row_names(lied_to: Path) -> None:
+    row = kept(lied_to)[0]
+    instance = draw("knapsack", row["level"], MORE.seed, row["seed"])
+    name = row["detail"].partition(" with ")[2].partition(": highs")[0]
+    (mutant,) = [m for m in mutants(instance.linear) if str(m) == name]
+    assert ground(mutant.model, instance.data).difference(read_mps((lied_to / row["problem"]).read_text())) is None
+
+
+def test_the_same_lies_leave_the_same_bytes(lied_to: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_with(Liar((2, 3, 12, 20, 24)), MORE, tmp_path / "out", monkeypatch)
+    assert file_hashes(tmp_path / "out") == file_hashes(lied_to)
+
+
+def doctored(folder: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """The rows of `rejected` changed, each detail as an object, and every hash made to fit."""
+    (path,) = (folder / "rejected").glob("*.parquet")
+    table = pq.read_table(path)
+    rows = [row | {"detail": json.loads(row["detail"])} for row in table.to_pylist()]
+    change(rows)
+    pq.write_table(pa.Table.from_pylist([row | {"detail": json.dumps(row["detail"])} for row in rows], schema=table.schema), path)
+
+
+def another_objective(rows: list[dict[str, Any]]) -> None:
+    rows[0]["detail"]["results"][1]["objective"] += 1
+
+
+def no_results(rows: list[dict[str, Any]]) -> None:
+    rows[1]["detail"]["results"] = []
+
+
+def another_status(rows: list[dict[str, Any]]) -> None:
+    rows[3]["detail"]["results"][0] |= {"status": "infeasible", "objective": None}
+
+
+def another_command(rows: list[dict[str, Any]]) -> None:
+    rows[4]["detail"]["reproduce"] += " --json"
+
+
+def no_object(rows: list[dict[str, Any]]) -> None:
+    rows[2]["detail"] = None
+
+
+def one_less(rows: list[dict[str, Any]]) -> None:
+    rows.pop()
+
+
+@pytest.mark.parametrize(("change", "checks"), [
+    (another_objective, {"disagreement quarantined"}), (no_results, {"disagreement quarantined"}), (another_status, {"disagreement quarantined"}),
+    (another_command, {"disagreement quarantined"}), (no_object, {"readable", "disagreement quarantined"}),
+    (one_less, {"disagreement quarantined", "disagreements counted", "row count"}),
+])
+def test_a_doctored_row_is_found(lied_to: Path, tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], checks: set[str]) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(lied_to, folder)
+    doctored(folder, change)
+    assert checks == faults(folder)
+
+
+def test_a_changed_number_in_a_kept_problem_is_found(lied_to: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    shutil.copytree(lied_to, folder)
+    assert faults(folder) == set()
+    path = folder / kept(folder)[2]["problem"]
+    problem = read_mps(path.read_text())
+    path.write_text(write_mps(replace(problem, offset=problem.offset + 1)))
+    assert faults(folder) == {"disagreement quarantined"}
+
+
+def faults(folder: Path) -> set[str]:
+    """What the audit finds, with a manifest that states the folder's hashes as they are."""
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"sha256": file_hashes(folder)}
+    write_json(folder / "manifest.json", manifest)
+    with Pool() as pool:
+        return {f.check for f in audit(folder, pool=pool).faults}

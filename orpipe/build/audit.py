@@ -13,7 +13,6 @@ A check passes, finds a fault, or is undecided (a solver's limit, a sandbox that
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -102,13 +101,18 @@ class _Walk:
         home = self.homes.setdefault(row["data_hash"], split)
         yield Check("one split", None if home == split else f"the same data stand in '{home}' and in '{split}'")
 
-    def quarantined(self) -> None:
-        """Disagreements are whole, and every file of the quarantine belongs to one."""
+    def quarantined(self, stated: int | None) -> None:
+        """Disagreements are whole, as many as the manifest says, and every file of the quarantine belongs to one."""
         named: set[str] = set()
+        seen = 0
         for _, row in self.rows("rejected"):
             if row.get("reason") == quarantine.REASON:
                 self.checks("rejected", f"{row['family']} L{row['level']} {row['seed']}", partial(self._disagreement, row))
-                named.add(Path(json.loads(row["detail"]).get("problem", "")).name)
+                named.add(quarantine.kept_as(row))
+                seen += 1
+        if stated is not None:
+            self.found.note("files", "manifest.json", "disagreements counted",
+                            None if seen == stated else f"{seen} in 'rejected', the manifest says {stated}")
         for path in sorted((self.folder / quarantine.FOLDER).glob("*")):
             if path.name not in named:
                 self.found.note("files", f"{quarantine.FOLDER}/{path.name}", "disagreement quarantined", "no row of rejected names it")
@@ -164,7 +168,7 @@ def audit(folder: Path, *, workers: int = 1, pool: Pool | None = None, progress:
     with contextlib.nullcontext(pool) if pool else Pool(workers=workers, limits=_PATIENCE) as running:
         for config in ("sft", "cpt", "preference"):
             walk.texts(config, running, ahead=8 * running.workers)
-    walk.quarantined()
+    walk.quarantined(manifest.disagreements)
     for config in CONFIGS:
         for split in dict.fromkeys([*SPLITS, *manifest.counts[config], *(s for c, s in walk.counts if c == config)]):
             stated, seen = manifest.counts[config].get(split, 0), walk.counts[config, split]

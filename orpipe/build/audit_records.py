@@ -64,6 +64,7 @@ class Manifest:
     counts: Mapping[str, Mapping[str, int]]
     sha256: Mapping[str, str]
     proof_nodes: int
+    disagreements: int | None  # None in folders of before they were counted
 
 
 def open_manifest(folder: Path) -> Manifest:
@@ -72,7 +73,8 @@ def open_manifest(folder: Path) -> Manifest:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         stated = {"suites": {}} | content["counts"]  # folders of before there were suites
         counts = {config: {str(k): int(v) for k, v in stated[config].items()} for config in CONFIGS}
-        return Manifest(counts, dict(content["sha256"]), int(content["recipe"]["proof_nodes"]))
+        told = content.get("disagreements")
+        return Manifest(counts, dict(content["sha256"]), int(content["recipe"]["proof_nodes"]), None if told is None else int(told))
     except OSError:
         raise UsageError(f"'{folder}' is not a dataset of orpipe (no manifest.json); name a folder written by 'orpipe generate'") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

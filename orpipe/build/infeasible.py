@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from orpipe.algebra.nodes import ParamDecl
 from orpipe.build.case import Case
+from orpipe.clash import about
 from orpipe.data import validate
 from orpipe.errors import DataError
 from orpipe.exact import Exact, decimal_text, fraction
@@ -59,7 +60,8 @@ def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
             continue
         if settle(solver("highs"), problem, nodes=_NODES).outcome is not Outcome.INFEASIBLE:
             continue
-        proved = label(problem, nodes=_NODES)
+        with about(f"with {param.symbol}{list(entry) or ''} = {value}"):
+            proved = label(problem, nodes=_NODES)
         if not isinstance(proved, Label) or proved.status != "infeasible":
             continue
         conflict = irreducible(problem)

@@ -139,7 +139,12 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
                                   f"{last['family']}, level {last['level']}, seed {last['seed']}, {last['stage']}: {last['detail']}; "
                                   "please report it")
         for family, key in sorted(structures):
-            writer.add("suites", "test", suite_rows(shelf.of_structure(family, key)))
+            suite = shelf.of_structure(family, key)
+            writer.add("suites", "test", suite_rows(suite))
+            met = [{"stage": quarantine.SUITES, "reason": quarantine.REASON, "family": family, "level": 0, "seed": recipe.seed, "detail": told}
+                   for told in suite.disagreements]
+            writer.add("rejected", "train", quarantine.lay_down(target, met))
+            _count(summary, met)
     finally:
         redo.close()
     summary.counts = writer.close()
@@ -279,14 +284,18 @@ class _Gate:
         return made
 
 
+def _count(summary: Summary, rejected: list[dict[str, Any]]) -> None:
+    reasons = Counter(summary.rejected)
+    reasons.update(f"{r['stage']}: {r['reason']}" for r in rejected)
+    summary.rejected = dict(sorted(reasons.items()))
+
+
 def _tally(summary: Summary, made: Made) -> None:
     summary.attempted += made.attempted
     summary.accepted += made.accepted
     summary.replayed += made.replayed
     summary.faults += made.faults
     summary.shortfall += not made.accepted
-    reasons = Counter(summary.rejected)
-    reasons.update(f"{r['stage']}: {r['reason']}" for r in made.rejected)
-    summary.rejected = dict(sorted(reasons.items()))
+    _count(summary, made.rejected)
     for stage, seconds in made.seconds.items():
         summary.seconds[stage] = summary.seconds.get(stage, 0.0) + seconds

@@ -22,6 +22,7 @@ from orpipe.build import gates, quarantine
 from orpipe.build.case import Case, Product, Unmade, exact_text
 from orpipe.build.plan import Slot
 from orpipe.build.products import make
+from orpipe.clash import overheard
 from orpipe.config import Recipe
 from orpipe.errors import DataError, EnvironmentError_, Unsupported
 from orpipe.families import Rejected
@@ -97,12 +98,22 @@ def make_slot(recipe: Recipe, slot: Slot, pool: Pool, first: int = 0, shelf: She
 def _draw(recipe: Recipe, slot: Slot, index: int, pool: Pool, made: Made, shelf: Shelf) -> bool:
     """Rows of one draw, added only when all of them stand."""
     case = _case(recipe, slot, index, made)
-    if case is not None:
-        with made.timed("proof"):
-            _ = case.facts  # which texts tell; a refuted label makes none
-    refuted = case is not None and isinstance(case.facts, Refuted)
-    products = None if case is None else [] if refuted else _products(recipe, slot, index, case, pool, made)
-    if case is None or products is None:
+    if case is None:
+        return False
+    with overheard(f"derived from {case.instance.id}") as clashes:
+        try:
+            return _made(recipe, slot, index, case, pool, made, shelf)
+        finally:
+            made.rejected += [_refusal(slot, index, quarantine.DERIVED, quarantine.REASON, told)
+                              for told in quarantine.details(case.instance.id, clashes)]
+
+
+def _made(recipe: Recipe, slot: Slot, index: int, case: Case, pool: Pool, made: Made, shelf: Shelf) -> bool:
+    """The rows of a labelled draw."""
+    with made.timed("proof"):
+        _ = case.facts  # which texts tell; a refuted label makes none
+    products = [] if isinstance(case.facts, Refuted) else _products(recipe, slot, index, case, pool, made)
+    if products is None:
         return False
     found = [(case.instance, case.label), *(extra for product in products for extra in product.extra_instances)]
     with made.timed("proof"):

@@ -7,10 +7,12 @@ Pure in (family, formulation, seed) and the versions of orpipe and its solvers: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
+from orpipe.build import quarantine
+from orpipe.clash import overheard, tell
 from orpipe.errors import DataError, ModelError
 from orpipe.families import Family
 from orpipe.ground import ground, structure_hash
@@ -46,6 +48,12 @@ class Kept:
 def build_suite(family: Family, formulation: str, seed: int, *, proof_nodes: int = 2000, pool: Sequence[Mutant] | None = None) -> Suite:
     """The suite of one structure, 3 to 8 data sets (fewer only where samplers or solvers refuse).  pool: the mutants to kill,
     by default all of the model's; the same operator and site always mean the same mutant."""
+    with overheard(f"a data set of {family.name} ({formulation})") as clashes:
+        found = _chosen(family, formulation, seed, proof_nodes, pool)
+    return replace(found, disagreements=tuple(quarantine.details(f"suite-{found.structure_hash}", clashes)))
+
+
+def _chosen(family: Family, formulation: str, seed: int, proof_nodes: int, pool: Sequence[Mutant] | None) -> Suite:
     symbolic = family.symbolic(formulation)
     linear = lower(symbolic)
     alive = {str(m): m for m in (mutants(linear) if pool is None else pool)}
@@ -97,7 +105,10 @@ def _certificate(trial: Trial, nodes: int) -> str | None:
     found = prove(trial.problem, trial.label, float("inf"), nodes)
     if isinstance(found, Certificate):
         return "exact"
-    if isinstance(found, Refuted) or trial.label.status != "optimal":
+    if isinstance(found, Refuted):
+        tell(trial.problem, f"an exact proof refutes the label: {found.reason}", trial.label.results)
+        return None
+    if trial.label.status != "optimal":
         return None
     return "exact-point+agreement"
 

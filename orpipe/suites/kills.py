@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from orpipe.algebra.nodes import Model
+from orpipe.clash import about
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import Data, Variants, validate
 from orpipe.mutate import Mutant
@@ -53,7 +54,10 @@ class Trial:
         """killed; alive (the same answer); open (the mutant does not ground on these data, or a limit).
 
         sure: a kill that rests on one solver is confirmed by a label of the mutant."""
-        faulty = self.grounded(mutant)
+        with about(f"with {mutant}"):
+            return self._fate_of(self.grounded(mutant), nodes, sure)
+
+    def _fate_of(self, faulty: Problem | None, nodes: int, sure: bool) -> Fate:
         if faulty is None:
             return "open"
         if faulty.columns != self.problem.columns or faulty.maximize != self.problem.maximize:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class Shelf:
             if found is None:
                 found = _built(family.name, formulation, self.seed, self.proof_nodes)
                 part = path.with_suffix(".part")
-                part.write_text(json.dumps({"rows": suite_rows(found)}), encoding="utf-8")
+                part.write_text(_written(found), encoding="utf-8")
                 part.rename(path)
         return found
 
@@ -60,8 +61,17 @@ def _built(family: str, formulation: str, seed: int, proof_nodes: int) -> Suite:
     return build_suite(families[family], formulation, seed, proof_nodes=proof_nodes)
 
 
+def _written(suite: Suite) -> str:
+    """Unlike rows alone, also a suite without data sets, and what was met on the way."""
+    return json.dumps({"names": [suite.structure_hash, suite.family, suite.formulation], "rows": suite_rows(suite),
+                       "survivors": suite.survivors, "disagreements": suite.disagreements})
+
+
 def _read(path: Path) -> Suite | None:
     try:
-        return suite_of(json.loads(path.read_text(encoding="utf-8"))["rows"])
+        content = json.loads(path.read_text(encoding="utf-8"))
+        key, family, formulation = content["names"]
+        bare = Suite(key, family, formulation, (), tuple(content["survivors"]), tuple(content["disagreements"]))
+        return replace(bare, sets=suite_of(content["rows"]).sets) if content["rows"] else bare
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None

@@ -22,10 +22,12 @@ class DataSet:
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """survivors: keys of mutants that no data set kills and no proof calls equivalent."""
+    """survivors: keys of mutants that no data set kills and no proof calls equivalent.  disagreements: of solvers, met while
+    the sets were chosen, as `orpipe.build.quarantine.detail` tells them; no part of the suite's rows."""
 
     structure_hash: str
     family: str
     formulation: str
     sets: tuple[DataSet, ...]
     survivors: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()

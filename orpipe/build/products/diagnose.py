@@ -22,6 +22,7 @@ from orpipe.build.phrases import counted, named
 from orpipe.build.plan import Order
 from orpipe.build.products import product
 from orpipe.build.products.implement import STYLES
+from orpipe.clash import about
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import ground
 from orpipe.instances import stream
@@ -66,7 +67,8 @@ def faulty(case: Case, order: Order) -> Iterator[Faulty]:
             problem = ground(mutant.model, case.instance.data)
         except (DataError, ModelError):
             continue
-        result = label(problem, nodes=_NODES)
+        with about(f"with {mutant}"):
+            result = label(problem, nodes=_NODES)
         if isinstance(result, Label) and differs(case.label, result):
             yield Faulty(mutant, problem, result)
 
