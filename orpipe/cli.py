@@ -23,7 +23,7 @@ from orpipe.commands.solve import EPILOG as SOLVE_EPILOG
 from orpipe.commands.solve import solve
 from orpipe.commands.verify import EPILOG as VERIFY_EPILOG
 from orpipe.commands.verify import verify
-from orpipe.console import bars, put, put_json, put_table, say
+from orpipe.console import OrpipeStopped, bars, put, put_json, put_table, say
 from orpipe.errors import EnvironmentError_, NotFound, OrpipeError, UsageError
 
 if TYPE_CHECKING:
@@ -167,12 +167,6 @@ class OrpipeShortfall(OrpipeError):
     """The dataset was written with fewer rows than asked, or draws were lost to faults of orpipe."""
 
     exit_code = 1
-
-
-class OrpipeStopped(OrpipeError):
-    """Stopped from the keyboard, with work that can be gone on with."""
-
-    exit_code = console.STOPPED
 
 
 def _first(family: Family, level: int) -> Instance:

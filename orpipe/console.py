@@ -28,6 +28,12 @@ _EVERY = 30.0  # seconds between two lines of progress where there is no termina
 STOPPED = 130
 
 
+class OrpipeStopped(OrpipeError):
+    """Stopped from the keyboard, with work that is kept."""
+
+    exit_code = STOPPED
+
+
 def say(text: str) -> None:
     """A line on stderr."""
     Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)

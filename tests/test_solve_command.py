@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +14,15 @@ from typing import Any
 
 import pytest
 
-from orpipe import console
+from built import start
+from orpipe import console, settle_apart
 from orpipe import settle_file as module
 from orpipe.cli import app
 from orpipe.lp import read_lp
+from orpipe.mps import write_mps
 from orpipe.settle_file import settle_problem
 from orpipe.solve import Outcome, Result, solver
+from orpipe.testing.solver_suite import cases
 
 LP = "Minimize\n 2 x + y\nSubject To\n need: x + y >= 3\nBounds\n y <= 2\nEnd\n"
 MILP = "Maximize\n 3 a + 2 b\nSubject To\n room: 2 a + 2 b <= 5\nGeneral\n a b\nEnd\n"
@@ -130,3 +136,95 @@ def test_the_sample_of_bench4opt(solve: Solve) -> None:
     assert {k for k, f in said.items() if f["outcome"] == "infeasible" and f["certificate"] == "exact"} == {"0", "16", "80", "88"}
     assert {k for k, f in said.items() if f["outcome"] == "optimal"} == {"8", "40", "48", "64", "72"}
     assert all("quadratic" in said[k]["message"] for k in ("32", "56")) and not module.Settled(**said["24"]).decided
+
+
+def test_the_folder_of_out_is_made_before_anything_is_solved(folder: Path, solve: Solve) -> None:
+    out = folder / "more" / "and more" / "found.json"
+    code, said = solve(folder / "a.lp", "--out", out)
+    assert code == 0 and f"folder '{out.parent}' is made for the findings\n" in said
+    assert [f["outcome"] for f in json.loads(out.read_text())] == ["optimal"] and list(out.parent.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(("out", "code", "words"), [
+    ("sub", 2, "is a folder; name a file in it"), ("a.lp/found.json", 3, "check the path, its rights"),
+    (f"{'x' * 300}.json", 3, "File name too long")])
+def test_an_out_that_cannot_be_written_is_told_before_anything_is_solved(
+    folder: Path, solve: Solve, monkeypatch: pytest.MonkeyPatch, out: str, code: int, words: str
+) -> None:
+    monkeypatch.setattr(settle_apart.Apart, "settle", lambda self, path: pytest.fail("solved first"))
+    found, said = solve(folder, "--out", folder / out)
+    assert found == code and words in said and said.count("\n") == 1
+    assert (folder / "a.lp").read_text() == LP
+
+
+def test_a_stop_keeps_what_is_done(folder: Path, solve: Solve, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, out = settle_apart.Apart.settle, folder / "found.json"
+
+    def stopped(self: settle_apart.Apart, path: Path) -> settle_apart.Settled:
+        if path.name == "b.lp.gz":
+            raise KeyboardInterrupt
+        return honest(self, path)
+
+    monkeypatch.setattr(settle_apart.Apart, "settle", stopped)
+    code, said = solve(folder, "--out", out)
+    assert code == 130 and f"orpipe: stopped; 1 of 2 files are done and kept in '{out}'\n" in said and "optimal" in said
+    assert [f["file"] for f in json.loads(out.read_text())] == [str(folder / "a.lp")]
+    before = out.read_text()
+    code, said = solve(folder / "sub", "--out", out)
+    assert (code, said) == (130, "orpipe: stopped; 0 of 1 files are done\n") and out.read_text() == before
+
+
+def test_a_stop_is_heard_while_a_solver_is_busy_and_leaves_nothing_running(tmp_path: Path) -> None:
+    """HiGHS does not look up until its time limit, SCIP takes the signal for itself, CBC is a program of its own."""
+    (tmp_path / "hard.mps").write_text(write_mps(next(c for c in cases() if c.name == "time_limit").problem))
+    running = [start("solve", tmp_path / "hard.mps", "--solvers", name, "--time-limit", 300, "--json", start_new_session=True)
+               for name in ("highs", "scip", "pulp:CBC")]
+    try:
+        for process in running:
+            busy = awaited(lambda p=process: [pid for pid in below(p.pid) if seconds_used(pid) > 1.0])
+            os.killpg(process.pid, signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+            assert (process.returncode, json.loads(out), err) == (130, [], "orpipe: stopped; 0 of 1 files are done\n")
+            awaited(lambda b=busy: not any(Path(f"/proc/{pid}").exists() for pid in b))
+    finally:
+        for process in running:
+            process.kill()
+
+
+def test_a_crash_costs_one_file(folder: Path, solve: Solve, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = settle_apart.settle_file
+
+    def crash(path: Path, *given: Any, **more: Any) -> settle_apart.Settled:
+        if path.name == "a.lp":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return honest(path, *given, **more)
+
+    monkeypatch.setattr(settle_apart, "settle_file", crash)
+    code, found = solve(folder, "--json")
+    assert code == 1 and [f["outcome"] for f in found] == ["error", "optimal"]
+    assert found[0]["message"] == "the solving process was ended by SIGKILL; try other --solvers"
+
+
+def awaited(look: Callable[[], Any]) -> Any:
+    for _ in range(600):
+        if found := look():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("waited 30 seconds for nothing")
+
+
+def below(pid: int) -> list[int]:
+    """Children and theirs."""
+    try:
+        own = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [p for child in own for p in (child, *below(child))]
+
+
+def seconds_used(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

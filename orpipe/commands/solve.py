@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orpipe.console import put, put_json, put_table
+from orpipe.console import OrpipeStopped, put, put_json, put_table, say
 from orpipe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,37 +31,62 @@ def solve(
     """Solve model files: outcome, objective, kind of proof, seconds per solver.
 
     An outcome stands only where two solver families agree or an exact proof was made. Exit 0 if every file has one, else 1; what was wrong with
-    a file is its message, and the others go on."""
+    a file is its message, and the others go on. Ctrl-C ends at once and keeps what is done."""
     from orpipe.model_files import model_files
-    from orpipe.settle_file import Settled, settle_file
-    from orpipe.solve import solver
+    from orpipe.settle_apart import Apart
+    from orpipe.settle_file import Settled
 
     names = None if solvers is None else list(dict.fromkeys(x.strip() for x in solvers.split(",") if x.strip()))
     if names is not None and not names:
         raise UsageError("--solvers names none; write for example --solvers highs,scip")
-    for name in names or ():
-        solver(name)
-    found: list[Settled] = []
-    seen: set[Path] = set()
+    todo: dict[Path, Settled | None] = {}
     for path in paths:
         try:
-            files = model_files(path)
+            todo |= {file: None for file in model_files(path) if file not in todo}
         except (UsageError, OSError) as error:
-            found.append(Settled(str(path), "unreadable", message=str(error)))
-            continue
-        for file in files:
-            if file not in seen:
-                found.append(settle_file(file, names, certified=certify, time_limit=time_limit))
-                seen.add(file)
-    records = [s.record() for s in found]
-    if out is not None:
-        out.write_text(json.dumps(records, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            todo[path] = Settled(str(path), "unreadable", message=str(error))
+    found: list[Settled] = []
+    stopped = False
+    with _kept(out) as keep:
+        try:
+            with Apart(names, certified=certify, time_limit=time_limit) as apart:
+                for file, known in todo.items():
+                    found.append(known or apart.settle(file))
+        except KeyboardInterrupt:
+            stopped = True
+        if found or not stopped:
+            keep(json.dumps([s.record() for s in found], indent=2, ensure_ascii=False) + "\n")
     if as_json:
-        put_json(records)
-    else:
+        put_json([s.record() for s in found])
+    elif found:
         _show(found, certify)
+    if stopped:
+        raise OrpipeStopped(f"stopped; {len(found)} of {len(todo)} files are done" + (f" and kept in '{out}'" if out and found else ""))
     if not all(s.decided for s in found):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _kept(out: Path | None) -> Iterator[Callable[[str], object]]:
+    """What writes the file `out`, known to be writable before anything is solved; it replaces an old one only when written
+    whole.  The folder is made.  UsageError or OSError where it cannot be."""
+    if out is None:
+        yield lambda text: None
+        return
+    if out.is_dir():
+        raise UsageError(f"--out '{out}' is a folder; name a file in it")
+    if out.exists() and not out.is_file():  # a pipe or a terminal
+        yield lambda text: out.write_text(text, encoding="utf-8")
+        return
+    if not out.parent.is_dir():
+        out.parent.mkdir(parents=True)
+        say(f"folder '{out.parent}' is made for the findings")
+    part = out.with_name(f"{out.name}.part")
+    part.touch()
+    try:
+        yield lambda text: part.write_text(text, encoding="utf-8") and part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _show(found: list[Settled], certified: bool) -> None:
