@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from orpipe.errors import ParseError, Unsupported
-from orpipe.mps import Side, assemble
+from orpipe.mps import INFINITE, Side, assemble
 from orpipe.problem import Problem
 from orpipe.written_names import Own
 
@@ -33,7 +33,6 @@ _TOKEN = re.compile(r"""
 """, re.VERBOSE)
 _INFINITE = re.compile(r"inf(?:inity)?", re.IGNORECASE)
 _RELATIONS = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "="}
-INFINITE = 10**20  # sides and bounds from here on mean infinity to some readers
 _MIRROR = {"<=": ">=", ">=": "<=", "=": "="}
 
 
@@ -140,15 +139,19 @@ class _Reader:
                     relation, right = self._relation(), self._constant()
             sides: list[Side] = [None, None]
             if relation:
-                self._side(sides, relation, right, left.constant)
+                self._side(sides, relation, right, left.constant, start.line)
             if lower:
-                self._side(sides, _MIRROR[lower[1]], lower[0], left.constant)
+                self._side(sides, _MIRROR[lower[1]], lower[0], left.constant, start.line)
             self.rows[name] = (left.terms, sides)
 
     @staticmethod
-    def _side(sides: list[Side], relation: str, value: _Linear, constant: Fraction) -> None:
+    def _side(sides: list[Side], relation: str, value: _Linear, constant: Fraction, line: int) -> None:
         if value.infinite:
+            if relation != (">=" if value.infinite < 0 else "<="):
+                raise _fault(line, "an infinite side that no point can reach")
             return
+        if abs(value.constant - constant) >= INFINITE:
+            raise _fault(line, "a side of 1e20 or more is infinite to some readers and a number to others; write inf")
         if relation in (">=", "="):
             sides[0] = value.constant - constant
         if relation in ("<=", "="):

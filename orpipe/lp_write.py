@@ -15,8 +15,7 @@ from fractions import Fraction
 
 from orpipe.errors import Unsupported
 from orpipe.exact import decimal_text
-from orpipe.lp import INFINITE
-from orpipe.mps import Side, optional
+from orpipe.mps import INFINITE, Side, optional
 from orpipe.problem import Problem
 from orpipe.written_names import carried, comments
 

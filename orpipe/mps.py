@@ -2,7 +2,7 @@
 
 Free format with an OBJSENSE section, integer markers, RANGES, and the objective constant as minus the right-hand side
 of the objective row, as HiGHS and OR-Tools read it.  Where readers differ (bounds of integer columns, a negative upper
-bound without a lower one) the writer is explicit and the reader refuses.
+bound without a lower one, sides of 1e20 and more) the writer is explicit or refuses, and the reader refuses.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from orpipe.problem import Problem
 from orpipe.written_names import Own, carried, comments
 
 Side = Fraction | None  # None: no bound on this side
+INFINITE = 10**20  # from here on a side or bound is infinite to HiGHS, SCIP and CPLEX and a number to others
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
@@ -68,7 +69,8 @@ def write_mps(problem: Problem) -> str:
 
     Names keep their characters except blanks, which become '_' (made unique; a comment line gives the own name back).  A row
     with a number that is no finite decimal is multiplied by the common denominator of its numbers.  Raises Unsupported where only rounding would do
-    (objective, constant or column bound that is no finite decimal) and for a row whose lower side exceeds its upper.
+    (objective, constant or column bound that is no finite decimal), for a finite side of 1e20 or more and for a row whose lower
+    side exceeds its upper.
     """
     columns, rows = carried(problem.columns, _plain, "x", _fits), carried(problem.rows, _plain, "r", _fits)
     objective = "obj"
@@ -103,12 +105,15 @@ def write_mps(problem: Problem) -> str:
             by_column[indices[k]].append(f"{row} {text}")
         if a is not None and b is not None and a > b:
             raise Unsupported(f"row '{problem.rows[i]}' has its lower side above its upper side; MPS cannot say that")
+        width = None if a is None or b is None else b - a
+        if any(side is not None and abs(side) >= INFINITE for side in (a, b, width)):
+            raise Unsupported(f"row '{problem.rows[i]}' has a side of 1e20 or more, which is infinite to some MPS readers")
         head.append(f" {_row_type(a, b)}  {row}")
         side = b if a is None else a
         if side:
             right.append(f"    RHS  {row}  {decimal_text(side)}")
-        if a is not None and b is not None and a != b:
-            ranges.append(f"    RNG  {row}  {decimal_text(b - a)}")
+        if width:
+            ranges.append(f"    RNG  {row}  {decimal_text(width)}")
 
     body: list[str] = []
     bounds: list[str] = []
@@ -120,6 +125,8 @@ def write_mps(problem: Problem) -> str:
             inside = whole
         body += [f"    {name}  {entry}" for entry in by_column[j] or [f"{objective} 0"]]
         for kind, side in _bound_lines(low[j], high[j], whole):
+            if side is not None and abs(side) >= INFINITE:
+                raise Unsupported(f"bound of {problem.columns[j]} is {float(side):g}, which is infinite to some MPS readers")
             number = "" if side is None else f"  {_decimal(side, f'bound of {problem.columns[j]}')}"
             bounds.append(f" {kind} BND  {name}{number}")
     if inside:
@@ -193,6 +200,7 @@ class _Reading:
     entries: dict[tuple[int, int], Fraction] = field(default_factory=dict)
     right: dict[int, Fraction] = field(default_factory=dict)
     ranges: dict[int, Fraction] = field(default_factory=dict)
+    sided: dict[int, int] = field(default_factory=dict)  # the last line about a row's sides
     offset: Fraction = Fraction(0)
     marked: bool = False
     current: str | None = None  # the column whose entries are being listed
@@ -331,7 +339,7 @@ def _right(state: _Reading, words: list[str], line: int) -> None:
         i = _known(state.rows, "row", row, line)
         if i in state.right or state.types[i] == "N":
             raise _fault(line, f"right-hand side of row '{row}' stands twice or means nothing")
-        state.right[i] = value
+        state.right[i], state.sided[i] = _finite(value, f"right-hand side of row '{row}'", line), line
 
 
 def _range(state: _Reading, words: list[str], line: int) -> None:
@@ -339,7 +347,13 @@ def _range(state: _Reading, words: list[str], line: int) -> None:
         i = _known(state.rows, "row", row, line)
         if i in state.ranges or state.types[i] == "N":
             raise _fault(line, f"range of row '{row}' stands twice or means nothing")
-        state.ranges[i] = value
+        state.ranges[i], state.sided[i] = _finite(value, f"range of row '{row}'", line), line
+
+
+def _finite(value: Fraction, what: str, line: int) -> Fraction:
+    if abs(value) >= INFINITE:
+        raise _fault(line, f"{what}: it is infinite to some readers and a number to others; leave the side out")
+    return value
 
 
 def _bound(state: _Reading, words: list[str], line: int) -> None:
@@ -358,6 +372,8 @@ def _bound(state: _Reading, words: list[str], line: int) -> None:
     value: Side = None
     if not bare and not _INFINITE.fullmatch(rest[1]):
         value = _value(rest[1], line)
+        if abs(value) >= INFINITE:
+            raise _fault(line, f"bound {kind} at {rest[1]}, which is infinite to some readers and a number to others; write MI, PL or inf")
     elif not bare and (kind in ("FX", "LI", "UI") or (rest[1][0] == "-") is not (kind == "LO")):
         raise _fault(line, f"bound {kind} at {rest[1]}")
     column.whole = column.whole or kind in ("BV", "LI", "UI")
@@ -390,10 +406,16 @@ def _finish(state: _Reading, line: int) -> Problem:
         name=state.name, maximize=state.maximize, columns=state.own.columns(state.columns),
         cost=[state.cost.get(j, Fraction(0)) for j in range(len(state.kinds))], offset=state.offset,
         rows=state.own.rows(state.rows), entries=((i, j, value) for (i, j), value in state.entries.items()),
-        row_sides=[_sides(kind, state.right.get(i, Fraction(0)), state.ranges.get(i))
-                   for i, kind in enumerate(state.types)],
+        row_sides=[_both(state, i, kind) for i, kind in enumerate(state.types)],
         bounds=[(column.low, column.high) for column in state.kinds], integer=[column.whole for column in state.kinds],
     )
+
+
+def _both(state: _Reading, i: int, kind: str) -> tuple[Side, Side]:
+    sides = _sides(kind, state.right.get(i, Fraction(0)), state.ranges.get(i))
+    for side in sides:
+        _finite(side or Fraction(0), "side and range together", state.sided.get(i, 0))
+    return sides
 
 
 def _sides(kind: str, right: Fraction, width: Fraction | None) -> tuple[Side, Side]:

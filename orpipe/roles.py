@@ -2,12 +2,13 @@
 
     asked(problem)        names of the solvers for a problem, first solver first, by its kind and size
     settings(name)        the settings of one adapter
+    unfit(...)            what of it does not fit the solvers there are, asked when the adapters are loaded
     engine(name)          the engine behind a bridge's solver, such as cbc behind PULP_CBC_CMD
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from orpipe.errors import ParseError
+from orpipe.errors import NotFound, ParseError
 from orpipe.problem import Kind, Problem
 from orpipe.resources import reference
 
@@ -74,15 +75,57 @@ def read(path: Path) -> Roles:
             raise ParseError(f"{path.name}: must be a mapping with 'roles', 'vertex' and 'settings'")
         return Roles.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ParseError(f"{path.name}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}") from None
+        raise ParseError(f"{path.name}: {_told(error)}") from None
     except OSError as error:
         raise ParseError(f"{path.name}: cannot be read ({error.strerror}); install orpipe again") from None
     except UnicodeDecodeError:
         raise ParseError(f"{path.name}: not UTF-8 text") from None
     except yaml.YAMLError as error:
         raise ParseError(f"{path.name}: {' '.join(str(error).split())}") from None
+
+
+def _told(error: ValidationError) -> str:
+    """The first complaint in one line; a misspelt key or kind with «did you mean»."""
+    first = error.errors()[0]
+    *place, last = first["loc"] or ("",)
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        owners: dict[str, type[_Strict]] = {"roles": Role, "engines": Engine}
+        owner = owners.get(str(place[0]), Roles) if place else Roles
+        return f"{'.'.join(map(str, place))}: {NotFound.among('setting', str(last), owner.model_fields)}".removeprefix(": ")
+    if first["type"] == "literal_error":
+        return f"{where}: {NotFound.among('kind', str(first['input']), KINDS)}"
+    if first["type"] == "missing":
+        return f"{'.'.join(map(str, place)) or 'the file'}: '{last}' is missing"
+    return f"{where}: {first['msg']}" if where and not first["msg"].startswith("Value error, ") else first["msg"].removeprefix("Value error, ")
+
+
+def unfit(found: Roles, families: Mapping[str, str | None], bridges: Collection[str], *, whole: bool = True) -> str | None:
+    """The first thing in the file that does not fit the solvers there are, in one line; None if it fits.
+
+    families: by adapter name, None for one whose optimum is no proof.  whole: False where some library is missing; a name
+    that has settings may then be its adapter's."""
+    known = {**({} if whole else dict.fromkeys(found.settings, "")), **families}
+    for role in found.roles:
+        where = f"{FILE}: role for {role.kind}{f' up to {role.up_to}' if role.up_to else ''}"
+        asked = []
+        for name in role.ask:
+            library, colon, stem = name.partition(":")
+            if colon and library not in bridges:
+                return f"{where}: {NotFound.among('bridge', library, bridges)}"
+            if not colon and name not in known:
+                return f"{where}: {NotFound.among('solver', name, known)}"
+            behind = next((e.name for e in found.engines if any(part in stem.lower() for part in (e.name, *e.also))), None)
+            if (family := behind if colon else known[name]) is None:
+                why = f"no engine '{stem}' has settings" if colon else "its optimum holds within a tolerance only"
+                return f"{where}: '{name}' is no witness ({why}); name another"
+            asked.append(family)
+        if asked[0] and asked[0] == asked[1]:
+            return f"{where}: '{role.ask[0]}' and '{role.ask[1]}' are both {asked[0]}, which is one witness; name a cross-check of another family"
+    for part, names in (("vertex", found.vertex), ("settings", found.settings)):
+        if stranger := next((name for name in names if name not in known), None):
+            return f"{FILE}: {part}: {NotFound.among('solver', stranger, known)}"
+    return None
 
 
 @cache

@@ -27,11 +27,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from orpipe import clash, exact_lp
-from orpipe.errors import EnvironmentError_, NotFound, Unsupported
+from orpipe.errors import EnvironmentError_, NotFound, ParseError, Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
 from orpipe.registry import Registry
-from orpipe.roles import KINDS, asked, roles
+from orpipe.roles import KINDS, asked, roles, unfit
 
 POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
 """The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
@@ -162,19 +162,28 @@ def out_of_range(problem: Problem, *, smallest: float, largest: float, infinite:
     return None
 
 
+BRIDGES = ("pulp", "pyomo")
+
+
 class _Adapters(Registry[Solver]):
-    """The adapters whose library can be imported; `missing` keeps the error of the others, by module."""
+    """The adapters whose library can be imported; `missing` keeps the error of the others, by module.  ParseError at any use if
+    the roles in solvers.yaml name what there is not."""
 
     def __init__(self) -> None:
         super().__init__("solver", "orpipe_solvers")
         self.missing: dict[str, str] = {}
+        self._unfit: str | None = None
         self._filling = threading.Lock()
 
     def _load(self) -> dict[str, Solver]:
         with self._filling:  # labels are asked for from worker threads too
             if not self._loaded:
                 self._fill()
+                families = {name: adapter.family if adapter.witness else None for name, adapter in self._units.items()}
+                self._unfit = unfit(roles(), families, BRIDGES, whole=not self.missing)
                 self._loaded = True
+        if self._unfit:
+            raise ParseError(self._unfit)
         return self._units
 
     def _fill(self) -> None:
@@ -191,7 +200,6 @@ class _Adapters(Registry[Solver]):
 
 
 _ADAPTERS = _Adapters()
-BRIDGES = ("pulp", "pyomo")
 
 
 def solvers() -> dict[str, Solver]:

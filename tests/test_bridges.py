@@ -200,11 +200,15 @@ def test_roles_know_kind_and_size() -> None:
 
 
 @pytest.mark.parametrize(("change", "words"), [
-    (("kind: MILP, ask", "kind: MLP, ask"), "roles.2.kind: Input should be 'LP', 'MILP', 'IP' or 'BIP'"),
+    (("kind: MILP, ask", "kind: MLP, ask"), "roles.2.kind: no kind 'MLP'; did you mean 'MILP'?"),
+    (("{kind: MILP, ask", "{kinds: MILP, ask"), "roles.2: 'kind' is missing"),
+    (("up_to: 20000", "upto: 20000"), "roles.0: no setting 'upto'; did you mean 'up_to'?"),
+    (("nodes: maxNodes", "node: maxNodes"), "engines.0: no setting 'node'; did you mean 'nodes'?"),
+    (("settings:\n", "setings:\n"), "'settings' is missing"),
     (("{kind: BIP, ask", "{kind: BIP, up_to: 9, ask"), "no role for BIP of any size"),
     (("{kind: LP, ask", "{kind: LP, up_to: 5, ask"), "no role for LP of any size"),
     (("ask: [highs, scip]", "ask: [highs]"), "roles.2.ask: Tuple should have at least 2 items"),
-    (("vertex: [", "vertexes: ["), "vertex: Field required"),
+    (("vertex: [", "vertexes: ["), "'vertex' is missing"),
     (("roles:", "roles: ["), "solvers.yaml: while parsing"),
 ])
 def test_a_wrong_roles_file_is_one_clear_line(change: tuple[str, str], words: str, tmp_path: Path) -> None:

@@ -117,6 +117,9 @@ def test_comments_with_names_are_read_or_refused(comment: str, words: str | None
 
 @pytest.mark.parametrize(("text", "line"), [
     ("Minimize\n x\nSubject To\n r: x >= 1e30\nEnd\n", 4), ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= 1e30\nEnd\n", 6),
+    ("Minimize\n x\nSubject To\n r: 1e20 <= x\nEnd\n", 4), ("Minimize\n x\nSubject To\n r: x - 1e20 <= 3\nEnd\n", 4),
+    ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n -1e20 <= x\nEnd\n", 6), ("Minimize\n x\nSubject To\n r: x >= inf\nEnd\n", 4),
+    ("Minimize\n x\nSubject To\n r: inf <= x\nEnd\n", 4), ("Minimize\n x\nSubject To\n r: x = -inf\nEnd\n", 4),
     ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= 3\nBinary\n x\nEnd\n", 8),
     ("Minimize\n x\nSubject To\n r: x >= 1\nBounds\n x <= -3\nEnd\n", 6),
 ])

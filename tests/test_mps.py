@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orpipe.errors import ParseError, Unsupported
+from orpipe.lp import read_lp
+from orpipe.lp_write import write_lp
 from orpipe.mps import assemble, read_mps, write_mps
 from orpipe.problem import Problem
 from orpipe.solve import Outcome, Result, agree, settle, solver
@@ -100,6 +102,9 @@ def test_a_row_in_thirds_is_scaled_to_whole_numbers() -> None:
         (model([1], [], offset="1/7"), "objective constant"),
         (model([1], [], [(0, "2/3")]), "bound of x0"),
         (model([1], [(2, {0: 1}, 1)]), "row 'r0'"),
+        (model([1], [], [(0, 10**20)]), "bound of x0 is 1e\\+20, which is infinite"),
+        (model([1], [(None, {0: 1}, 10**21)]), "row 'r0' has a side of 1e20 or more"),
+        (model([1], [(-6 * 10**19, {0: 1}, 6 * 10**19)]), "row 'r0' has a side of 1e20 or more"),  # in RANGES
     ],
 )
 def test_what_would_be_rounded_is_refused(problem: Problem, words: str) -> None:
@@ -174,12 +179,23 @@ def test_reader_understands_pairs_comments_markers_and_ranges() -> None:
         ("RANGES", "RHS", 20, "section RHS stands twice"),
         ("OBJSENSE MAX", "OBJSENSE UP", 3, "unknown objective sense"),
         ("ENDATA\n", "", 26, "without ENDATA"),
+        (" UP B x inf", " UP B x 1e20", 24, "bound UP at 1e20, which is infinite to some readers"),
+        (" LO B y -3", " LO B y -1E+30", 25, "bound LO at -1E\\+30"),
+        (" R cap 10", " R cap 1e20", 18, "right-hand side of row 'cap': it is infinite"),
+        (" cap 4", " cap 1e30", 21, "range of row 'cap': it is infinite"),
+        (" even -2", " even -2\n need 99999999999999999999", 23, "side and range together: it is infinite"),
     ],
 )
 def test_reader_refuses_with_the_line(old: str, new: str, line: int, words: str) -> None:
     assert old in GOOD
     with pytest.raises(ParseError, match=f"line {line}: .*({words})"):
         read_mps(GOOD.replace(old, new, 1))
+
+
+def test_the_largest_side_is_read_as_a_number_and_written_again() -> None:
+    side = 10**20 - 1
+    p = model([1], [(None, {0: 1}, side)], [(-side, side)])
+    assert read_mps(write_mps(p)).difference(p) is None and read_lp(write_lp(p)).difference(p) is None
 
 
 def test_ortools_parser_refuses_nonsense() -> None:
