@@ -249,7 +249,8 @@ def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: i
     again = adapter.solve(exact_lp.without_objective(problem), time_limit, nodes)
     meaning = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}
     return replace(result, outcome=meaning.get(again.outcome, result.outcome), seconds=result.seconds + again.seconds,
-                   message=f"infeasible or unbounded; with a zero objective {again.outcome}")
+                   message=f"infeasible or unbounded; with a zero objective {again.outcome}"
+                   + (f": {again.message}" if again.outcome is Outcome.ERROR and again.message else ""))
 
 
 Status = Literal["optimal", "infeasible", "unbounded"]
