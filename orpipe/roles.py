@@ -38,11 +38,12 @@ class Role(_Strict):
 
 
 class Engine(_Strict):
-    """A solver that PuLP or Pyomo runs: other parts of names that mean it, its node limit and its options."""
+    """A solver that PuLP or Pyomo runs: other parts of names that mean it, its node limit, its time limit and its options."""
 
     name: str
     also: tuple[str, ...] = ()
     nodes: str | None = None
+    seconds: str | None = None
     options: Mapping[str, Setting] = {}
 
 

@@ -243,7 +243,11 @@ def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: i
            start: np.ndarray | None = None) -> Result:
     """adapter.solve, and where the answer is "infeasible or unbounded" a second solve with the objective set to zero:
     infeasible again means infeasible, a feasible point means unbounded, anything else leaves it undecided."""
-    result = adapter.solve(problem, time_limit, nodes, start)
+    return resolved(adapter, problem, adapter.solve(problem, time_limit, nodes, start), time_limit, nodes)
+
+
+def resolved(adapter: Solver, problem: Problem, result: Result, time_limit: float = 60.0, nodes: int | None = None) -> Result:
+    """`settle` of a result that is already there."""
     if result.outcome is not Outcome.INFEASIBLE_OR_UNBOUNDED:
         return result
     again = adapter.solve(exact_lp.without_objective(problem), time_limit, nodes)

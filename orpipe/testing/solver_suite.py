@@ -19,7 +19,7 @@ import numpy as np
 from orpipe.errors import Unsupported
 from orpipe.mps import assemble
 from orpipe.problem import Problem
-from orpipe.solve import Outcome, Result, Solver, agree, settle
+from orpipe.solve import Outcome, Result, Solver, agree, resolved
 
 INF = None  # no bound on that side
 Number = int | str | Fraction | None
@@ -84,7 +84,7 @@ def fault(adapter: Solver, case: Case) -> str | None:
         return _cut_short(case, raw)
     if raw.outcome.proof and raw.outcome is not case.outcome:
         return f"claims {raw}; right is {case.outcome}: {case.why}"
-    result = settle(adapter, problem, case.time_limit, case.nodes)
+    result = resolved(adapter, problem, raw, case.time_limit, case.nodes)
     if result.outcome is not case.outcome:
         return f"answers {result}; right is {case.outcome}: {case.why}"
     if case.objective is None:

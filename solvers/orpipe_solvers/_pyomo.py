@@ -19,6 +19,8 @@ from pyomo.common.log import LoggingIntercept
 from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.opt import SolverFactory
 from pyomo.opt import TerminationCondition as End
+from pyomo.opt.solver import SystemCallSolver
+from pyomo.solvers.plugins.solvers.direct_or_persistent_solver import DirectOrPersistentSolver
 
 from orpipe.errors import EnvironmentError_, NotFound
 from orpipe.roles import Setting, engine
@@ -61,6 +63,7 @@ class Pyomo(Bridge):
 
     def __init__(self, name: str) -> None:
         self.stem = name
+        self._kept = threading.local()
         super().__init__(f"pyomo:{name}", engine(name), name)
 
     @cached_property
@@ -72,6 +75,16 @@ class Pyomo(Bridge):
     @property
     def version(self) -> str:
         return f"{self._release} (pyomo {installed_version('pyomo')})"
+
+    def _solver(self) -> Any:
+        """A program's is kept, one a thread: a new one would ask it for its version at every solve."""
+        kept = getattr(self._kept, "solver", None)
+        if kept is None:
+            kept = SolverFactory(self.stem)
+            if isinstance(kept, SystemCallSolver):
+                self._kept.solver = kept
+        kept.options.clear()
+        return kept
 
     def call(self, plain: Plain, time_limit: float, options: dict[str, Setting]) -> Said:
         model: Any = pyo.ConcreteModel()
@@ -87,7 +100,9 @@ class Pyomo(Bridge):
             body = LinearExpression(constant=0, linear_coefs=row.values, linear_vars=[x[j] for j in row.columns])
             model.rows.add((body, row.low) if row.low == row.high else (row.low, body, row.high))
         with _quiet():
-            solver = SolverFactory(self.stem)
+            solver = self._solver()
+            if self.engine is not None and self.engine.seconds and _deaf(solver):
+                options = options | {self.engine.seconds: time_limit}
             for key, value in options.items():
                 solver.options[key] = value
             # Loading is ours: by default some of these raise where there is no point, others warn.
@@ -103,6 +118,11 @@ class Pyomo(Bridge):
         values = [v.value for v in x]
         missing = any(v is None for v in values)
         return Said(outcome, None if missing else np.array(values, float), "" if outcome is Outcome.OPTIMAL else str(end))
+
+
+def _deaf(solver: Any) -> bool:
+    """Whether it ignores the time limit that it is given, and minds only the engine's own parameter."""
+    return isinstance(solver, DirectOrPersistentSolver) or type(solver).__name__ == "GUROBISHELL"
 
 
 def bridge(name: str) -> Pyomo:
