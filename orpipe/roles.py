@@ -44,6 +44,7 @@ class Engine(_Strict):
     also: tuple[str, ...] = ()
     nodes: str | None = None
     seconds: str | None = None
+    whole_seconds: bool = False
     options: Mapping[str, Setting] = {}
 
 

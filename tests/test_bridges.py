@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from orpipe.resources import reference
 from orpipe.solve import Answer, Label, Outcome, Solver, label, settle, solver, solvers
 from orpipe.testing import solver_coverage as table
 from orpipe.testing.solver_suite import Case, cases, model
+from orpipe_solvers._bridge import Plain, Said
+from orpipe_solvers._pulp import Pulp
 
 FILE = Path(__file__).with_name("solver_coverage.yaml")
 REQUIRED = table.wanted(FILE)
@@ -69,6 +72,27 @@ def test_a_wrapper_that_raises_is_an_error_and_no_traceback(monkeypatch: pytest.
     monkeypatch.setattr(type(bridge), "call", broken)
     found = bridge.run(BY_NAME["knapsack"].problem, 20.0, None, None)
     assert (found.outcome, found.message) == (Outcome.ERROR, "RuntimeError: licence expired")
+
+
+def test_glpk_is_given_whole_seconds_and_nothing_found_in_time_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """glpsol refuses "--tmlim 0.3", and PuLP calls what it has not decided Undefined."""
+    bridge, given = Pulp("GLPK_CMD", "GLPK"), []
+
+    def call(self: Pulp, plain: Plain, time_limit: float, options: object) -> Said:
+        given.append(time_limit)
+        return Said(Outcome.INFEASIBLE_OR_UNBOUNDED, message="Undefined")
+
+    monkeypatch.setattr(Pulp, "call", call)
+    problem = without_objective(BY_NAME["knapsack"].problem)
+    assert bridge.solve(problem, time_limit=0.3).outcome is Outcome.INFEASIBLE and given == [1] and isinstance(given[0], int)
+    monkeypatch.setattr("orpipe_solvers._bridge.time.perf_counter", iter(range(0, 100, 30)).__next__)
+    assert bridge.run(problem, 20.0, None, None).outcome is Outcome.LIMIT and given == [1, 20]
+
+
+def test_direct_solvers_of_pyomo_mind_the_time_limit() -> None:
+    began = time.monotonic()
+    found = reached("pyomo:gurobi_direct").solve(BY_NAME["time_limit_no_incumbent"].problem, time_limit=0.3)
+    assert found.outcome.limited and time.monotonic() - began < 20  # minutes without
 
 
 def test_names_never_cross_a_bridge() -> None:

@@ -6,6 +6,7 @@ be: "infeasible" and "unbounded" are settled by a second solve, and an optimum a
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from contextlib import AbstractContextManager, nullcontext
@@ -116,6 +117,8 @@ class Bridge(Solver):
             options[self.engine.nodes] = nodes
         if self.family == "highs":
             highspy.Highs.resetGlobalScheduler(True)  # one with another number of threads would make every solve fail
+        if self.engine is not None and self.engine.whole_seconds:
+            time_limit = math.ceil(time_limit)
         began = time.perf_counter()
         try:
             with quiet(self.family):
@@ -146,6 +149,8 @@ def _worth(problem: Problem, plain: Plain, said: Said, late: bool) -> Answer:
     outcome, message = said.outcome, said.message
     if outcome in (Outcome.INFEASIBLE, Outcome.UNBOUNDED):
         outcome = Outcome.INFEASIBLE_OR_UNBOUNDED if problem.cost_exact.num.any() or outcome is Outcome.UNBOUNDED else outcome
+    if said.outcome is Outcome.INFEASIBLE_OR_UNBOUNDED and late:
+        return Answer(Outcome.LIMIT, message=message)  # PuLP's word for "nothing found"
     if outcome is Outcome.OPTIMAL and late and problem.integer.any():
         outcome, message = Outcome.LIMIT_WITH_INCUMBENT, f"said to be optimal, at the time limit; {message}".rstrip("; ")
     if outcome is not Outcome.OPTIMAL and not outcome.limited:

@@ -46,6 +46,12 @@ _DEVIATIONS = {
         "big_m": "CBC 2.10 takes a binary of 5e-8 for zero, whatever its tolerance",
         "integer_infeasible_unbounded_objective": "CBC 2.10 branches for ever on an unbounded line without whole points",
     },
+    "GLPK_CMD": {
+        "big_m": "GLPK 5.0 takes a binary of 5e-8 for zero, whatever its tolerance",
+        "integer_infeasible_unbounded_objective": "GLPK 5.0 branches for ever on an unbounded line without whole points",
+        "no_rows": "GLPK cannot read what PuLP writes of a problem without rows",
+        "unbounded_no_rows": "GLPK cannot read what PuLP writes of a problem without rows",
+    },
 }
 
 

@@ -43,6 +43,14 @@ _OUTCOMES = {
     End.noSolution: Outcome.LIMIT,
 }
 _PATH = threading.Lock()
+_MORE: dict[str, dict[str, Setting]] = {"glpk": {"nopresol": ""}}  # GLPK's presolver finds infeasible in words that Pyomo does not know
+_DEVIATIONS = {
+    "glpk": {
+        "big_m": "GLPK 5.0 takes a binary of 5e-8 for zero, whatever its tolerance",
+        "integer_infeasible_unbounded_objective": "Pyomo has no word for what GLPK says of an integer program with an unbounded relaxation",
+        "integer_unbounded": "Pyomo has no word for what GLPK says of an integer program with an unbounded relaxation",
+    },
+}
 
 
 @contextmanager
@@ -65,6 +73,8 @@ class Pyomo(Bridge):
         self.stem = name
         self._kept = threading.local()
         super().__init__(f"pyomo:{name}", engine(name), name)
+        self.deviations = _DEVIATIONS.get(name, {})
+        self.settings = {**self.settings, **_MORE.get(name, {})}
 
     @cached_property
     def _release(self) -> str:
