@@ -79,6 +79,7 @@ def pieces(text: str) -> list[Piece]:
         text,
         flags=re.S | re.M,
     )
+    text = re.sub(r"(?m)^[ \t]*</?[A-Za-z][\w-]*>[ \t]*$", "", text)
     reader = _Lines()
     at = 0
     line = 1
@@ -209,7 +210,7 @@ class _Lines:
 
     def sentence(self, body: str, number: int, bullet: bool, heading: bool) -> None:
         goal = _GOAL.match(body)
-        if goal and not self.goal:
+        if goal and not self.goal and not _limit(goal[1], body[goal.end() :], self.section):
             self.goal, self.section = _sense(goal[1]), GOAL
             body = body[goal.end() :].strip()
             body = re.sub(r"^(?:the\s+)?(?:total\s+|overall\s+)?[A-Za-z][A-Za-z ()-]*:\s*", "", body) if ":" in body else body
@@ -283,6 +284,12 @@ class _Lines:
         )
         if self.goal and (_mathlike(formula)):
             self.goal = ""
+
+
+def _limit(word: str, rest: str, section: str) -> bool:
+    """«Minimum contents: ... >= l» names a limit, not an objective."""
+    noun = word.lower() in ("minimum", "maximum") or (section == CONS and word.lower() in ("min", "max"))
+    return noun and ":" in rest and re.search(r"<=|>=|[≤≥]|\\[lg]eq?\b|\\[lg]eqslant", rest) is not None and _SUCH.search(rest) is None
 
 
 def _sense(word: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from orpipe.algebra.answer.cursor import KINDS
 from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Relation, SetExpr, Symbol
-from orpipe.algebra.answer.syntax import KINDS, Parser
+from orpipe.algebra.answer.syntax import Parser
 from orpipe.algebra.answer.tokens import Token
 
 _SENSES = {

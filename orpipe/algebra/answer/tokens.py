@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from orpipe.errors import Unsupported
 
@@ -262,12 +263,20 @@ def tokens(text: str) -> list[Token]:
             out.append(Token(_WORDS[piece], piece, glued) if piece in _WORDS else Token("name", piece, glued))
         elif kind == "set":
             out.append(Token("set", piece[1]))
+        elif piece == "%":
+            _percent(text, out)
         elif kind == "cmd":
             at = _command(piece[1:], text, at, out)
         else:
             raise Unsupported(f"'{piece}' in '{text.strip()[:80]}' is not understood")
         glued = True
     return out
+
+
+def _percent(text: str, out: list[Token]) -> None:
+    if not out or out[-1].kind != "num":
+        raise Unsupported(f"'%' in '{text.strip()[:80]}' is not understood")
+    out[-1] = Token("num", str(Fraction(out[-1].text) / 100), out[-1].glued)
 
 
 def _command(name: str, text: str, at: int, out: list[Token]) -> int:
@@ -283,7 +292,9 @@ def _command(name: str, text: str, at: int, out: list[Token]) -> int:
         out.append(Token("|", "|"))
     elif name == "_":
         out.append(Token("_", "_"))
-    elif name in "%$#&":
+    elif name == "%":
+        _percent(text, out)
+    elif name in "$#&":
         pass
     elif name in ("mathbb", "mathds", "Bbb"):
         found = re.compile(r"\s*\{?\s*([RZNBQ])\s*\}?").match(text, at)
