@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orpipe.algebra.answer.forms import Clause, Expr, Operation, Relation, Sum, Symbol, walk
+from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Operation, Relation, Sum, Symbol, set_letters, walk
 from orpipe.algebra.answer.meaning import Env, Meaning
 from orpipe.algebra.answer.names import Collected, Names
 from orpipe.errors import Unsupported
@@ -69,7 +69,11 @@ class Binding(Names):
                 for part in (*c.parts, c.low, c.high):
                     if part is not None:
                         yield from self.free(part, inner)
+                yield from (k for k in set_letters(c) if k in m.letters and k not in inner)
             yield from self.free(e.body, inner)
+        elif isinstance(e, Extreme):
+            for part in e.parts:
+                yield from self.free(part, bound)
         elif isinstance(e, Symbol):
             name, subs = m.resolve(e)
             if not subs and not e.subs:
@@ -110,6 +114,7 @@ def _needed(scope: Sequence[Clause], letters: set[str]) -> list[Clause]:
         return (
             set(c.letters)
             | {n.name for part in (*c.parts, c.low, c.high) for n in walk(part) if isinstance(n, Symbol) and not n.subs}
+            | set(set_letters(c))
             | {t.text for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub}
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from orpipe.algebra.answer.forms import Expr
+from orpipe.algebra.answer.forms import Expr, Symbol
 from orpipe.algebra.answer.tokens import Token
 from orpipe.errors import Unsupported
 
@@ -73,6 +73,9 @@ class Cursor:
         return type(self)(row)
 
     def expr(self) -> Expr:
+        raise NotImplementedError
+
+    def symbol(self) -> Symbol:
         raise NotImplementedError
 
     def closed(self, opens: str, closes: str) -> list[Token]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Size, Sum, Symbol, shown, walk
+from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Number, Operation, SetExpr, Size, Sum, Symbol, shown, walk
 from orpipe.algebra.answer.places import Env, Places
 from orpipe.algebra.answer.world import At
 from orpipe.errors import Unsupported
@@ -129,6 +129,14 @@ class Meaning(Places):
                 return [(At(label, name, k),) for k, label in enumerate(world.sets[name])]
             bases = world.bases.get(name, ())
             return [tuple(self.locate(x, b) for x, b in zip(row, bases, strict=True)) for row in world.tuples[name]]
+        if s.kind == "family":
+            return self.family(s, env)
+        if s.kind == "tuples":
+            width = len(s.rows[0])
+            if any(len(row) != width for row in s.rows):
+                raise Unsupported("a list of tuples of different lengths")
+            fits = [world.fitting({row[k] for row in s.rows}) for k in range(width)]
+            return [tuple(self.locate(x, f[0]) if f else At(x, "", -1) for x, f in zip(row, fits, strict=True)) for row in s.rows]
         if s.kind == "range":
             assert s.low is not None and s.high is not None
             return [(at,) for at in self.range(letter, s.low, s.high, env)]
@@ -151,6 +159,23 @@ class Meaning(Places):
             return rows
         bound = {k: v for k, v in env.items() if k not in s.letters}
         return [tuple(e[k] for k in s.letters) for e in self.expand(s.scope, bound)]
+
+    def family(self, s: SetExpr, env: Env) -> list[tuple[At, ...]]:
+        """The members of N_j for this j: as the text defines N, else as the data list it."""
+        if s.name in self.families:
+            letters, made = self.families[s.name]
+            if len(letters) != len(s.subs):
+                raise Unsupported(f"the sets '{s.name}' depend on {len(letters)} indices, found {len(s.subs)}")
+            inner = {k: self.subscript(sub, (), env, s.name) for k, sub in zip(letters, s.subs, strict=True)}
+            return self.members(made, inner, "")
+        table = self.world.families.get(self.world.known(s.name))
+        if table is None:
+            raise Unsupported(f"the sets '{s.name}' that depend on an index are neither in the data nor defined in the text")
+        key = tuple(self.subscript(sub, (), env, s.name).label for sub in s.subs)
+        if key not in table:
+            raise Unsupported(f"the data hold no {s.name}[{','.join(key)}]")
+        base = self.world.family_base(self.world.known(s.name))
+        return [(self.locate(x, base),) for x in table[key]]
 
     def locate(self, label: str, base: str) -> At:
         labels = self.world.sets.get(base)
@@ -246,6 +271,11 @@ class Meaning(Places):
             for wide in self.expand(e.scope, env):
                 _add(total, self.linear(e.body, wide), 1)
             return total
+        if isinstance(e, Extreme):
+            parts = [self.linear(part, env, index, anchor) for part in e.parts]
+            if any(k is not None for part in parts for k in part):
+                raise Unsupported(f"the '{e.word}' of expressions with variables, where it is not linear")
+            return {None: (min if e.word == "min" else max)(part.get(None, Fraction(0)) for part in parts)}
         left = self.linear(e.left, env, index, anchor)
         if e.op == "neg":
             return {k: -v for k, v in left.items()}

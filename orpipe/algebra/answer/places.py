@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from orpipe.algebra.answer.forms import Symbol, shown
+from orpipe.algebra.answer.forms import SetExpr, Symbol, shown
 from orpipe.algebra.answer.tokens import Token
 from orpipe.algebra.answer.world import At, Column, World
 from orpipe.errors import Unsupported
@@ -26,6 +26,7 @@ class Places:
     places: dict[str, list[set[str]]] = field(default_factory=dict)  # variable -> sets seen in each place
     sizes: dict[str, Fraction] = field(default_factory=dict)  # n, m
     ranged: dict[str, str] = field(default_factory=dict)  # n -> the set it counts
+    families: dict[str, tuple[tuple[str, ...], SetExpr]] = field(default_factory=dict)  # N -> (j,) and {i in I : ...}
     columns: dict[tuple[str, tuple[str, ...]], Column] = field(default_factory=dict)
     steps: int = 0
 
@@ -101,8 +102,9 @@ class Places:
             at = env[head]
             if not rest:
                 return at
-            if len(rest) == 2 and rest[0].kind in ("+", "-") and rest[1].kind == "num":
-                return self.shifted(at, int(rest[1].text) * (1 if rest[0].kind == "+" else -1))
+            by = self.distance(rest, env)
+            if by is not None:
+                return self.shifted(at, by)
             raise Unsupported(f"the subscript '{text}' of '{name}' is not understood")
         for s in fits:
             labels = self.world.sets.get(s, ())
@@ -132,6 +134,18 @@ class Places:
         if any(t.kind not in ("name", "text", "num") for t in sub) or (fits and any(s in self.world.sets for s in fits)):
             raise Unsupported(f"the subscript '{text}' of '{name}' is not understood")
         return At(text, "", -1)
+
+    @staticmethod
+    def distance(rest: Sequence[Token], env: Env) -> int | None:
+        """+ 1, - k, - k + 1, where k runs over plain numbers; None for anything else."""
+        total = 0
+        for sign, step in zip(rest[::2], rest[1::2], strict=False):
+            at = env.get(step.text) if step.kind == "name" else None
+            value = step.text if step.kind == "num" else at.label if at is not None and at.set == "" else ""
+            if sign.kind not in ("+", "-") or not value.lstrip("-").isdigit():
+                return None
+            total += int(value) * (1 if sign.kind == "+" else -1)
+        return total if rest and len(rest) % 2 == 0 else None
 
     def shifted(self, at: At, by: int) -> At:
         labels = self.world.sets.get(at.set)

@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from orpipe.algebra.answer.binding import Binding
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Relation, Symbol, shown
+from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Number, Relation, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, Piece, about
 from orpipe.algebra.answer.matrix import Row, assembled, canonical
 from orpipe.algebra.answer.meaning import Linear
-from orpipe.algebra.answer.names import Collected, number
-from orpipe.algebra.answer.statements import Statement
+from orpipe.algebra.answer.names import Collected
+from orpipe.algebra.answer.statements import Statement, number
+from orpipe.algebra.answer.world import Column
 from orpipe.errors import ParseError, Unsupported
 from orpipe.problem import Problem
 
@@ -78,7 +79,36 @@ class _Builder(Binding):
         assert s.goal is not None
         if s.named and (s.named in self.meaning.variables or self.world.known(s.named)) and self.meaning.variables.get(s.named, 1) != 0:
             raise Unsupported(f"the objective's name '{s.named}' means something else")
-        return s.sense, {k: v for k, v in self.meaning.linear(s.goal, {}).items() if v or k is None}
+        goal = s.goal
+        if isinstance(goal, Extreme) and self.varies(goal) and (goal.word == "min") == (s.sense == "maximize"):
+            return s.sense, {self.least(goal): Fraction(1)}
+        found = self.meaning.linear(goal, {})
+        if any(_nonzero(self.meaning.linear(e, {})) != _nonzero(found) for e in s.same):
+            raise Unsupported("an objective with two right sides that differ")
+        return s.sense, {k: v for k, v in found.items() if v or k is None}
+
+    def least(self, e: Extreme) -> tuple[str, tuple[str, ...]]:
+        """A column that is at most (min) or at least (max) each part: where the objective pulls it there, it is the extreme itself."""
+        key = (f"{e.word} of {len(e.parts)}", ())
+        self.meaning.columns[key] = Column(key[0])
+        self.bounded.add(key)
+        for part in e.parts:
+            diff = {key: Fraction(1), None: Fraction(0)}
+            for k, v in self.meaning.linear(part, {}).items():
+                diff[k] = diff.get(k, Fraction(0)) - v
+            self.keep(f"{e.word}_{len(self.rows)}", (diff, "<=" if e.word == "min" else ">="))
+        return key
+
+    def varies(self, e: Expr) -> bool:
+        return any(isinstance(n, Symbol) and self.meaning.resolve(n)[0] in self.meaning.variables for n in walk(e))
+
+    def apart(self, a: Expr, op: str, b: Expr) -> list[tuple[Expr, Expr]]:
+        """a <= min{b, c} says a <= b and a <= c; so does max{a, b} <= c of its parts."""
+        if isinstance(b, Extreme) and self.varies(b) and op == ("<=" if b.word == "min" else ">="):
+            return [(a, part) for part in b.parts]
+        if isinstance(a, Extreme) and self.varies(a) and op == (">=" if a.word == "min" else "<="):
+            return [(part, b) for part in a.parts]
+        return [(a, b)]
 
     def statement(self, s: Statement, p: Piece) -> None:
         last: Relation | None = None
@@ -155,7 +185,7 @@ class _Builder(Binding):
         for env in self.envs(relation, s.scope):
             for left in relation.lefts:
                 chain: Sequence[Expr] = (left, *relation.rights)
-                for a, op, b in zip(chain, relation.ops, chain[1:], strict=False):
+                for a, op, b in ((x, o, y) for u, o, v in zip(chain, relation.ops, chain[1:], strict=False) for x, y in self.apart(u, o, v)):
                     diff = dict(self.meaning.linear(a, env))
                     for k, v in self.meaning.linear(b, env).items():
                         diff[k] = diff.get(k, Fraction(0)) - v
@@ -244,6 +274,10 @@ class _Builder(Binding):
                 )
             ):
                 raise Unsupported(f"{column.name} leaves the set of its index and nothing says what it is")
+
+
+def _nonzero(found: Linear) -> Linear:
+    return {k: v for k, v in found.items() if v}
 
 
 def _row_names(p: Piece) -> Iterator[str]:

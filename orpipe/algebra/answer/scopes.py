@@ -7,6 +7,8 @@ from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, SetExpr
 from orpipe.algebra.answer.tokens import Token
 from orpipe.errors import Unsupported
 
+_ENDS = ("", ",", ":", ";;", ";", "|", "forall")  # what may follow the letters of a clause
+
 
 class Scopes(Cursor):
     """What binds indices."""
@@ -32,6 +34,9 @@ class Scopes(Cursor):
         letters = self.letters()
         if letters and self.peek() in ("in", "notin"):
             return Clause(self.take().kind, letters, self.set_expr())
+        if len(letters) == 1 and self.peek() == "=" and high is None and (listed := self.listed(self.at + 1)):
+            self.at += 2 * len(listed)
+            return Clause("in", letters, SetExpr("list", labels=tuple(listed)))
         if letters and self.peek() == "=" and (high is not None or self.is_range(self.at + 1)):
             self.take()
             low = self.expr()
@@ -43,7 +48,7 @@ class Scopes(Cursor):
             if len(letters) > 1:
                 raise self.fail("a range for several indices")
             return Clause("range", letters, low=low, high=high)
-        if letters and self.peek() in ("", ",", ":", ";;", ";", "|", "forall") and not (self.peek() == "" and high is not None):
+        if letters and (self.peek() == "name" or self.peek() in _ENDS) and not (self.peek() == "" and high is not None):
             return Clause("all", letters)
         self.at = mark
         parts, ops = [self.expr()], []
@@ -55,6 +60,20 @@ class Scopes(Cursor):
         if not ops:
             raise self.fail("a condition is not understood")
         return Clause("compare", parts=tuple(parts), ops=tuple(ops))
+
+    def listed(self, at: int) -> list[str]:
+        """1, 2, 3 ahead: at least two whole numbers, and nothing goes on from the last; [] if not."""
+        found: list[str] = []
+        while at < len(self.row) and self.row[at].kind == "num" and self.row[at].text.isdigit():
+            found.append(self.row[at].text)
+            if at + 2 < len(self.row) and self.row[at + 1].kind == "," and self.row[at + 2].kind == "num":
+                at += 2
+                continue
+            at += 1
+            break
+        ends = at >= len(self.row) or self.row[at].kind in (";;", ";", ")", ".", ":", "forall", "text") or (
+            self.row[at].kind == "," and (at + 1 >= len(self.row) or self.row[at + 1].kind in ("name", "text", "forall")))
+        return found if len(found) > 1 and ends else []
 
     def is_range(self, at: int) -> bool:
         """low, ..., high or low..high ahead, before any other relation."""
@@ -82,7 +101,7 @@ class Scopes(Cursor):
         if wrapped and not self.skip(")"):
             self.at = mark
             return ()
-        if found and self.peek() in ("", "in", "notin", "=", ",", ":", ";;", ";", "|", "forall"):
+        if found and ((self.peek() == "name" and self.text() in ("with", "where", "such")) or self.peek() in ("in", "notin", "=", *_ENDS)):
             return tuple(found)
         self.at = mark
         return ()
@@ -118,10 +137,13 @@ class Scopes(Cursor):
                 depth += (kind == opened) - (kind == close)
             return self.braces(self.row[start : self.at - 1])
         if self.peek() in ("name", "text"):
-            name = self.plain_name()
-            if self.peek() in ("_", "^", "("):
-                raise self.fail(f"the indexed set '{name}'")
-            return SetExpr("name", name.replace(" ", "_"))
+            found = self.symbol()
+            power = "".join(t.text for t in found.power)
+            words = [len(t.text) > 1 for sub in found.subs for t in sub]
+            if found.subs and not found.called and not found.boxed and not power and all(words):  # CONTAINER_KINDS
+                return SetExpr("name", "_".join((found.name, *(t.text for sub in found.subs for t in sub))))
+            name = found.name.replace(" ", "_") + (f"^{power}" if power else "")
+            return SetExpr("family", name, subs=found.subs) if found.subs else SetExpr("name", name)
         raise self.fail("expected a set")
 
     def braces(self, inside: list[Token]) -> SetExpr:
@@ -138,7 +160,7 @@ class Scopes(Cursor):
             return SetExpr("range", low=low, high=high)
         bar = next((k for k, kind in enumerate(kinds) if kind in (":", "|")), None)
         if bar is not None:
-            head = self.other(inside[:bar])
+            head = self.other(list(inside[:bar]))
             letters = head.letters()
             if not letters:
                 raise head.fail("the head of a set is not understood")
@@ -148,4 +170,7 @@ class Scopes(Cursor):
                 return SetExpr("made", letters=letters, scope=(Clause("in", letters, head.set_expr()), *tail))
             return SetExpr("made", letters=letters, scope=tuple(tail))
         parts = split_at_commas(inside)
+        if all(p[0].kind == "(" and p[-1].kind == ")" for p in parts):
+            rows = tuple(tuple(" ".join(t.text for t in q) for q in split_at_commas(list(p[1:-1]))) for p in parts)
+            return SetExpr("tuples", rows=rows)
         return SetExpr("list", labels=tuple(" ".join(t.text for t in p) for p in parts))

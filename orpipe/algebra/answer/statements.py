@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
 from orpipe.algebra.answer.cursor import KINDS
-from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Relation, SetExpr, Symbol
+from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Number, Operation, Relation, SetExpr, Symbol
 from orpipe.algebra.answer.syntax import Parser
 from orpipe.algebra.answer.tokens import Token
 
@@ -56,7 +57,9 @@ class Statement:
     symbols: list[Symbol] = field(default_factory=list)  # named without a relation
     kinds: list[str] = field(default_factory=list)  # binary, integer, ... said of the symbols
     sets: dict[str, SetExpr] = field(default_factory=dict)
+    families: dict[str, tuple[tuple[str, ...], SetExpr]] = field(default_factory=dict)  # N_j = {...}
     values: dict[str, list[Fraction]] = field(default_factory=dict)
+    same: list[Expr] = field(default_factory=list)  # the objective said again: (3+2)x = 5x
     words: list[str] = field(default_factory=list)
     family: bool = False  # x_1, ..., x_n: the whole family
 
@@ -105,13 +108,16 @@ def _objective(parser: Parser, out: Statement) -> Statement:
     mark = parser.at
     if parser.peek() in ("name", "text"):
         symbol = parser.symbol()
+        named = [symbol.name]
+        while parser.peek() == "name" and len(parser.text()) > 2 and not symbol.subs and not symbol.power:  # total profit = ...
+            named.append(parser.take().text)
         if parser.skip("="):
-            out.named = symbol.name
+            out.named = "_".join(named)
         else:
             parser.at = mark
     out.goal = parser.expr()
-    while parser.skip("="):  # min Z = a = b: the same said twice is not taken on trust
-        raise parser.fail("an objective with two right sides")
+    while parser.skip("="):  # min Z = a = b: whether it is the same is seen with the data
+        out.same.append(parser.expr())
     while parser.skip(*_SEPARATORS):
         pass
     if parser.peek() == "text" or (parser.peek() == "(" and all(t.kind in ("name", "text", "(", ")") for t in parser.row[parser.at :])):
@@ -126,13 +132,37 @@ def _definition(parser: Parser, out: Statement) -> bool:
     """I = {1,...,n}; I = {A, B}; A = {(i,j) : ...}; E subset of I x J; c = [3, 5, 7]."""
     row = parser.row[parser.at :]
     kinds = [t.kind for t in row]
-    if len(row) > 2 and kinds[0] in ("name", "text") and kinds[1] == "subset":
-        out.sets[row[0].text] = SetExpr("name", row[0].text)
+    if len(row) > 2 and kinds[0] in ("name", "text") and "subset" in kinds[1:6] and not any(k in RELATIONS for k in kinds[: kinds.index("subset")]):
+        if kinds[1] == "subset":
+            out.sets[row[0].text] = SetExpr("name", row[0].text)
+        if any(k in RELATIONS for k in kinds):
+            raise parser.fail("a subset and more")
         return True
-    if len(row) > 3 and kinds[0] in ("name", "text") and kinds[1] == "=" and kinds[2] in ("\\{", "{"):
-        inner = Parser(row[2:])
-        out.sets[row[0].text] = inner.set_expr()
-        out.words += [t.text for t in inner.row[inner.at :]]
+    mark = parser.at
+    if len(row) > 3 and kinds[0] in ("name", "text") and any(k == "=" and n in ("\\{", "{") for k, n in pairwise(kinds)):
+        symbol = parser.symbol()
+        if parser.peek() != "=" or parser.peek(1) not in ("\\{", "{"):
+            parser.at = mark
+            return False
+        inner = Parser(parser.row[parser.at + 1 :])
+        made = inner.set_expr()
+        power = "".join(t.text for t in symbol.power)
+        heads = [sub[0] for sub in symbol.subs]
+        if not symbol.subs and not power:
+            out.sets[symbol.name] = made
+        elif not power and not symbol.called and not symbol.boxed and all(len(t.text) > 1 for t in heads):  # CONTAINER_KINDS
+            out.sets["_".join((symbol.name, *(t.text for t in heads)))] = made
+        elif symbol.subs and all(len(sub) == 1 and sub[0].kind == "name" for sub in symbol.subs):
+            out.families[symbol.name + (f"^{power}" if power else "")] = (tuple(t.text for t in heads), made)
+        else:
+            raise inner.fail("what is defined is not understood")
+        rest = inner.row[inner.at :]
+        if any(k.kind == "=" and n.kind in ("\\{", "{") for k, n in pairwise(rest)):
+            while inner.skip(*_SEPARATORS) or (inner.peek() == "name" and inner.text() == "and"):
+                inner.at += inner.peek() == "name" and inner.text() == "and"
+            more = Parser(inner.row[inner.at :])
+            return _definition(more, out)
+        out.words += [t.text for t in rest]
         if any(t.kind in RELATIONS or t.kind == "in" for t in inner.row[inner.at :]):
             raise inner.fail("a set goes on with something that is not understood")
         return True
@@ -167,6 +197,8 @@ def _scope(parser: Parser, out: Statement) -> None:
         if parser.peek() == "text" and parser.peek(1) not in ("in", "=", "<", ">"):
             _words(parser, out)
             continue
+        if out.scope and not (out.relations or out.symbols) and _formula_ahead(parser):  # for each p in P, sum ... >= 2
+            return
         if parser.peek() == "(" and parser.peek(1) == "text":
             depth = 0
             while not parser.done:
@@ -176,6 +208,18 @@ def _scope(parser: Parser, out: Statement) -> None:
                     break
             continue
         out.scope.append(parser.clause(None))
+
+
+def _formula_ahead(parser: Parser) -> bool:
+    """After «for all i in I,»: does the formula itself begin, rather than one more clause?"""
+    for k in range(len(parser.row) - parser.at):
+        kind = parser.peek(k)
+        if kind in ("_", "[", "sum", "*", "frac", "num"):
+            return True
+        letters = kind in RELATIONS and k == 1 and parser.peek(2) == "name" and parser.peek(3) in ("", ",", ";;")  # i != j
+        if letters or kind in ("in", "notin", "...", ";;", ","):
+            return False
+    return False
 
 
 def _words(parser: Parser, out: Statement) -> bool:
@@ -293,6 +337,11 @@ def _relation(parser: Parser, out: Statement) -> None:
             rights.append(parser.expr())
         if len(lefts) > 1 and len(ops) > 1:
             raise parser.fail("a chain of bounds on several left sides")
+        if len(ops) == 1 and number(lefts[0]) is not None and isinstance(rights[0], Symbol) and parser.peek() == ",":
+            middles = _middles(parser, ops[0], rights[0])
+            if middles is not None:
+                out.relations += [Relation((lefts[0],), (ops[0], ops[0]), (middle, middles[1])) for middle in middles[0]]
+                return
         out.relations.append(Relation(tuple(lefts), tuple(ops), tuple(rights)))
         out.family |= dots
     elif kind == "in":
@@ -315,6 +364,33 @@ def _relation(parser: Parser, out: Statement) -> None:
             parser.at = len(parser.row)
         out.symbols += [e for e in lefts if isinstance(e, Symbol)]
         out.family |= dots
+
+
+def _middles(parser: Parser, op: str, first: Symbol) -> tuple[list[Symbol], Expr] | None:
+    """0 <= a, b, c <= 12, from behind a: the three, and 12.  None where the list is something else."""
+    mark, found = parser.at, [first]
+    while parser.skip(","):
+        if parser.peek() not in ("name", "text"):
+            break
+        found.append(parser.symbol())
+    if len(found) > 1 and parser.peek() == op:
+        parser.take()
+        return found, parser.expr()
+    parser.at = mark
+    return None
+
+
+def number(e: Expr | None) -> Fraction | None:
+    """The value of an expression of numbers alone."""
+    if isinstance(e, Number):
+        return e.value
+    if isinstance(e, Operation):
+        left, right = number(e.left), number(e.right) if e.right is not None else None
+        if e.op == "neg" and left is not None:
+            return -left
+        if e.op == "/" and left is not None and right:
+            return left / right
+    return None
 
 
 def _domain(parser: Parser, lefts: list[Expr]) -> Relation:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from orpipe.algebra.answer.cursor import KINDS, split_at_commas
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Size, Sum, Symbol
+from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Number, Operation, Size, Sum, Symbol
 from orpipe.algebra.answer.scopes import Scopes
 from orpipe.algebra.answer.tokens import Token
 from orpipe.errors import Unsupported
+
+_NO_FACTORS = ("and", "where", "if", "or", "with", "then", "are", "is", "be", "must")
 
 
 class Parser(Scopes):
@@ -42,7 +44,7 @@ class Parser(Scopes):
     def starts_factor(self) -> bool:
         kind = self.peek()
         if kind == "name":
-            return self.text().lower() not in KINDS and self.text() not in ("and", "where", "if", "or", "with", "then")
+            return self.text().lower() not in KINDS and self.text() not in _NO_FACTORS
         if kind == "num":
             return self.at > 0 and self.row[self.at - 1].kind in (")", "]", "}")
         return kind in ("(", "sum", "frac") or (kind == "[" and self.row[self.at - 1].kind in ("num", "}", ")"))
@@ -84,21 +86,37 @@ class Parser(Scopes):
                 raise Unsupported("absolute values are not linear; only |S| for the size of a set is read")
             self.take("|")
             return Size(name)
-        if kind in ("name", "text", "min", "max"):
+        if kind in ("min", "max"):
+            return self.extreme()
+        if kind in ("name", "text"):
             return self.symbol()
         raise self.fail("expected an expression")
+
+    def extreme(self) -> Extreme:
+        """min{a, b}, \\max(a, b): of at least two."""
+        word = self.take().kind
+        opened = self.peek()
+        if opened not in ("(", "[", "{", "\\{"):
+            raise self.fail(f"'{word}' inside a formula")
+        close = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}[self.take().kind]
+        parts = [self.expr()]
+        while self.skip(",", ";"):
+            parts.append(self.expr())
+        self.take(close)
+        if len(parts) < 2:
+            raise self.fail(f"a '{word}' of one thing")
+        return Extreme(word, tuple(parts))
 
     def symbol(self) -> Symbol:
         token = self.take()
         name = token.text.replace(" ", "_")
-        if token.kind in ("min", "max"):
-            raise Unsupported(f"'{token.text}' inside a formula is not linear")
         subs: tuple[tuple[Token, ...], ...] = ()
         power: tuple[Token, ...] = ()
-        called = False
+        called = worded = boxed = False
         while True:
             if self.peek() == "_" and not subs:
                 self.take()
+                worded = self.peek() in ("name", "num")
                 subs = self.subscript()
             elif self.peek() == "^" and not power:
                 self.take()
@@ -106,15 +124,19 @@ class Parser(Scopes):
             elif self.peek() == "'":
                 self.take()
                 name += "'"
-            elif self.peek() == "[" and not subs and self.row[self.at].glued:
-                subs = self.brackets("[", "]")
+            elif self.peek() == "[" and (not subs or worded) and self.row[self.at].glued:
+                if subs:  # total_ship[t]
+                    name, worded = "_".join((name, *(t.text for sub in subs for t in sub))), False
+                subs, boxed = self.brackets("[", "]"), True
+            elif self.peek() == "[" and boxed and self.row[self.at].glued:  # flow[t][d]
+                subs = subs + self.brackets("[", "]")
             elif self.peek() == "(" and not subs and self.row[self.at].glued and self.is_call():
                 subs, called = self.brackets("(", ")"), True
-            elif self.peek() == "_" and len(subs) == 1 and self.row[self.at].glued:  # x_i_j
+            elif self.peek() == "_" and subs and not boxed and not called and self.row[self.at].glued:  # x_i_j
                 self.take()
                 subs = subs + self.subscript()
             else:
-                return Symbol(name, subs, power, called)
+                return Symbol(name, subs, power, called, boxed)
 
     def is_call(self) -> bool:
         k, depth = self.at, 0
