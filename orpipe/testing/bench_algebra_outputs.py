@@ -89,11 +89,13 @@ def literals(code: str, prose: str) -> dict[str, Any]:
                 value = ast.literal_eval(node.value)
             except (ValueError, TypeError):
                 continue
-            if isinstance(value, (int, float, list, tuple, dict)) and not isinstance(value, bool):
+            if isinstance(value, (int, float, list, tuple, dict)) and not isinstance(value, bool) and value not in ([], {}, ()):
                 found[node.targets[0].id.replace("_", "").lower()] = _table(value)
     out: dict[str, Any] = {}
-    for name in dict.fromkeys(re.findall(r"[A-Za-z]\w*", prose)):
+    for name in dict.fromkeys(re.findall(r"[A-Za-z]\w*", prose.replace("\\_", "_"))):
         plain = name.replace("_", "").lower()
+        if name.endswith("_"):
+            continue
         if plain in found and found[plain] is not None and plain not in {k.replace("_", "").lower() for k in out}:
             out[name] = found[plain]
     return out

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from orpipe.algebra.answer.declared import check_words, declaration
 from orpipe.algebra.answer.forms import Number
-from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, _mathlike, _related, about, pieces
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, mathlike, pieces, related
 from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.rows import build
-from orpipe.algebra.answer.statements import Statement, read
+from orpipe.algebra.answer.statements import Statement, cut, read
 from orpipe.algebra.answer.tokens import Token, tokens
 from orpipe.algebra.answer.words import (
     BINARY,
@@ -62,7 +63,7 @@ def holds_formulation(text: str) -> bool:
     """Does a text hold an objective and a relation, as far as can be told without reading them?"""
     found = pieces(text)
     return any(p.goal or p.section == GOAL or re.search(r"\\(?:min|max)\b", p.formula) for p in found) and any(
-        p.formula and _related(p.formula) for p in found
+        p.formula and related(p.formula) for p in found
     )
 
 
@@ -88,12 +89,12 @@ def _grammar(text: str, data: Mapping[str, Any] | None) -> Reading | None:
         rest = text.replace(block, "\n", 1)
         for piece in pieces(rest):
             known = "".join(block.split())
-            new = [said for said in re.split(r"\s,\s", piece.formula) if _related(said) and "".join(said.split()) not in known]
+            new = [said for said in re.split(r"\s,\s", piece.formula) if related(said) and "".join(said.split()) not in known]
             if new and (piece.firm or piece.bullet or piece.mode != "plain"):
                 raise Unsupported(f"beside the model stands '{new[0][:80]}', which may be a constraint of it")
         told = {row.name for row in found.rows} | {idiom.name for idiom in found.idioms}
         for piece in pieces(text.partition(block)[2]):
-            if RULE.search(piece.raw) and not about(piece, told) and not _related(piece.raw):
+            if RULE.search(piece.raw) and not about(piece, told) and not related(piece.raw):
                 raise Unsupported(f"after the model stands '{piece.raw[:80]}', which may be a constraint of it")
         names = {s.symbol for s in found.sets if s.where is None} | {p.symbol for p in found.params}
         if not names <= set(data or {}):
@@ -131,18 +132,18 @@ class _Reader:
             return
         if not p.formula:
             return
-        row = tokens(p.formula)
-        if not row:
-            return
-        if p.goal and not self._goal_follows(p, row):
-            return
-        statement = self._read(p, row)
-        if statement is not None:
-            self._place(p, statement)
+        for k, row in enumerate(cut(tokens(p.formula))):
+            if k:
+                p = replace(p, goal="")
+            if p.goal and not self._goal_follows(p, row):
+                return
+            statement = self._read(p, row)
+            if statement is not None:
+                self._place(p, statement)
 
     def _goal_follows(self, p: Piece, row: list[Token]) -> bool:
         """Words such as «total cost» after «minimize» are no formula yet: the next one is the objective."""
-        if p.mode == "display" or _mathlike(p.formula) or len(row) == 1 or (p.mode == "inline" and not p.before.strip()):
+        if p.mode == "display" or mathlike(p.formula) or len(row) == 1 or (p.mode == "inline" and not p.before.strip()):
             return True
         self.found.pending = p.goal
         return False
@@ -155,7 +156,7 @@ class _Reader:
             self.found.pending
             and not goal
             and not explicit
-            and (p.mode == "display" or (p.section == GOAL and (_mathlike(p.formula) or p.mode == "inline")))
+            and (p.mode == "display" or (p.section == GOAL and (mathlike(p.formula) or p.mode == "inline")))
         ):
             goal = self.found.pending
         try:
@@ -166,7 +167,7 @@ class _Reader:
                 and not goal
                 and not explicit
                 and p.mode != "display"
-                and not (p.mode == "plain" and p.section in (CONS, GOAL) and _mathlike(p.formula))
+                and not (p.mode == "plain" and p.section in (CONS, GOAL) and mathlike(p.formula))
             ):
                 return None  # words
             raise
@@ -185,7 +186,7 @@ class _Reader:
         if p.section == RESULT and s.relations and all(r.ops == ("=",) and isinstance(r.rights[0], Number) for r in s.relations):
             raise Unsupported("a value in a solution, which is no part of the model for certain")
         if s.symbols and not s.relations and not s.sense:
-            if not self._mention(p, s, words) and p.mode == "inline" and p.section == CONS and RULE.search(p.raw) and not _related(p.raw):
+            if not self._mention(p, s, words) and p.mode == "inline" and p.section == CONS and RULE.search(p.raw) and not related(p.raw):
                 self.found.worded.append(p)
             return
         if p.mode == "display" and not (s.symbols or s.relations or s.sense) and RULE.search(words):
@@ -223,9 +224,12 @@ class _Reader:
             declares = declares or bool(s.kinds) or re.match(r"\W*(?:are\s+|is\s+|must be\s+)?(?:non-?neg|integer|binary)", p.after, re.I) is not None
         if p.section in (SETS, PARAMS):
             declares = False
+            self._named_set(p.formula, p.after)
         if declares and (MEANS.match(p.after) or p.section == VARS or kinds):
             if UNSURE.search(p.after):
                 raise Unsupported("a domain that is not stated plainly")
+            if p.section == VARS:
+                check_words(p.after)
             self.found.declare(
                 s.symbols, kinds if (p.section == VARS or DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope
             )
@@ -234,12 +238,27 @@ class _Reader:
             self.found.mention(s.symbols, kinds & {"binary"}, s.scope)
         return False
 
+    def _named_set(self, name: str, words: str) -> None:
+        """«T: set of terminals» where the data call it terminals; «P: products = {tables, chairs}»."""
+        name = name.strip().strip("{}")
+        if re.fullmatch(r"[A-Za-z]\w*", name) is None or self.found.world.known(name):
+            return
+        listed = re.search(r"=\s*(\\?\{[^{}]*\})\W*$", words)
+        if listed is not None:
+            inside = listed[1].replace("\\", "").strip("{}")
+            self.found.world.sets[name] = [x.strip() for x in inside.split(",")]
+            return
+        meant = re.match(r"\W*(?:the\s+)?(?:index\s+)?set\s+of\s+(?:all\s+|the\s+|candidate\s+)*(\w+)", words, re.I)
+        found = [s for s in self.found.world.sets if meant is not None and s.lower() == meant[1].lower()]
+        if len(found) == 1:
+            self.found.world.aliases.setdefault(name, found[0])
+
     def plain(self, p: Piece) -> bool:
         """Lines without marks of mathematics; True if there is nothing more to read in one."""
         text = p.formula
         if p.section == CONS and TAIL.match(p.raw):
             raise Unsupported("words that may limit where this holds")
-        every = EVERY.match(p.raw.split(":", 1)[-1].strip() if ":" in p.raw and not _related(p.raw.split(":")[0]) else p.raw)
+        every = EVERY.match(p.raw.split(":", 1)[-1].strip() if ":" in p.raw and not related(p.raw.split(":")[0]) else p.raw)
         if every and not re.search(r"[<>=≤≥]\s*(?!0\b)\S|[<≤]", every["rest"]):
             kinds = kinds_in(every["rest"])
             if kinds and p.section in (CONS, VARS, NONE) and len(every["rest"].split()) <= 8:
@@ -263,20 +282,18 @@ class _Reader:
                     self.found.unvalued.add(re.split(r"[\[_]", let["n"])[0])
                 elif not known and (p.section == VARS or re.match(r"let\b", text, re.I) or "=" in text or kinds_in(let["w"])):
                     s = read(tokens(let["n"]))
+                    check_words(let["w"])
                     self.found.declare(s.symbols, kinds_in(let["w"]), p)
             return True
-        if p.section == VARS and (
-            found := re.match(
-                r"^(?P<n>[A-Za-z]\w*(?:\[[^\]]*\])?(?:\s*,\s*[A-Za-z]\w*)*)\s*(?P<d>(?:>=|≥|<=|in|∈|binary|integer).*?)?\s*(?::|\((?=[a-z]))\s*(?P<w>.*)$",
-                text,
-            )
-        ):
-            head = re.sub(r"\[[^\]]* in [^\]]*\]", lambda m: "[" + ",".join(re.findall(r"(\w+)\s+in", m[0])) + "]", found["n"])
-            self.found.declare(read(tokens(head)).symbols, kinds_in(found["w"] + " " + (found["d"] or "")), p)
-            if found["d"] and _related(found["d"]):
-                self.found.add(p, read(tokens(f"{head} {found['d']}")))
+        said = declaration(p.raw if p.before else text) if p.section == VARS else None
+        if said is not None:
+            self.found.declare(read(tokens(said.head)).symbols, set(said.kinds), p)
+            for relation in said.relations:
+                self.found.add(replace(p, firm=True), read(tokens(relation)))
             return True
-        if _related(text) or p.goal:
+        if p.section == SETS and (named := re.match(r"^([A-Za-z]\w*)\s*:\s*(.+)$", p.raw)) is not None:
+            self._named_set(named[1], named[2])
+        if related(text) or p.goal:
             return False
         if p.section == VARS and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\s*,\s*[A-Za-z]\w{0,3})*", text):
             return False
@@ -302,7 +319,7 @@ class _Reader:
         if (p.section == CONS and (p.bullet or (p.firm and RULE.search(text)))) or (RULE.search(text) and MORE.search(text)):
             self.found.worded.append(p)
             return True
-        return not (p.section == GOAL and _mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text))
+        return not (p.section == GOAL and mathlike(text) and re.search(r"\\?sum|∑|\d\s*\*?\s*[a-z]", text))
 
 
 def _placed(error: Unsupported, p: Piece) -> Unsupported:

@@ -210,6 +210,27 @@ def _scope(parser: Parser, out: Statement) -> None:
         out.scope.append(parser.clause(None))
 
 
+def cut(row: list[Token]) -> list[list[Token]]:
+    """«a <= b for all i \\quad c <= d for all j»: each with its own scope.  Cut at a wide space behind a scope, before a formula."""
+    out: list[list[Token]] = [[]]
+    related = scoped = False
+    for k, token in enumerate(row):
+        if token.kind in RELATIONS and not scoped:
+            related = True
+        elif token.kind == "forall":
+            scoped = True
+        elif token.kind == ";;" and related and scoped:
+            ahead = row[k + 1 :]
+            letters = {t.text for j, t in enumerate(row[:k]) if t.kind == "name" and any(x.kind in ("_", "forall") for x in row[max(0, j - 4) : j])}
+            bare = len(ahead) > 2 and ahead[0].kind == "name" and ahead[1].kind in RELATIONS and ahead[0].text not in letters
+            if bare or (ahead and ahead[0].kind in ("name", "text", "sum", "num", "frac") and _formula_ahead(Parser(ahead))):
+                out.append([])
+                related = scoped = False
+                continue
+        out[-1].append(token)
+    return [part for part in out if part]
+
+
 def _formula_ahead(parser: Parser) -> bool:
     """After «for all i in I,»: does the formula itself begin, rather than one more clause?"""
     for k in range(len(parser.row) - parser.at):

@@ -222,7 +222,7 @@ _FOR_ALL = re.compile(
     r"\b(?:for\s+all|for\s+each|for\s+every|for\s+any|forall|For\s+all|For\s+each|For\s+every)\b\s*:?|(?<![A-Za-z])for(?=\s+\(?[a-zA-Z](?:\s*,\s*[a-zA-Z])*\)?\s*(?:=|in\b|∈|\\in\b))"
 )
 _NOUNS = re.compile(
-    r"\b(?:(?:for\s+)?(?:each|every)|for\s+all)\s+(?P<ones>(?:(?:(?!and\b|for\b|the\b)[a-z-]{3,}\s+){1,2}[a-z]\b(?!\s*[a-z]))"
+    r"\b(?:(?:for\s+)?(?:each|every)|for\s+all)\s+(?P<ones>(?:(?:(?!and\b|for\b|the\b)[a-z-]{3,}\s+){1,2}[a-z]\b(?!\s*(?!in\b)[a-z]))"
     r"(?:\s*(?:,|and)\s*(?:(?:each|every|all)\s+)?(?:(?:(?!and\b|for\b|the\b)[a-z-]{3,}\s+){0,2}[a-z]\b(?![a-z(])))*)",
     re.I,
 )  # for each plant p and each week t
