@@ -116,6 +116,7 @@ def _needed(scope: Sequence[Clause], letters: set[str]) -> list[Clause]:
             | {n.name for part in (*c.parts, c.low, c.high) for n in walk(part) if isinstance(n, Symbol) and not n.subs}
             | set(set_letters(c))
             | {t.text for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub}
+            | {k for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub for k in t.text}  # r_{jl}
         )
 
     while True:

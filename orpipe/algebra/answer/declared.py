@@ -21,8 +21,8 @@ _LINE = re.compile(
 _BOUND = re.compile(r"\b(?P<side>lower|upper) (?:bound|limit)\s*(?:=|:|of|is)?\s*(?P<value>-?\d+(?:\.\d+)?)(?![\w.]*\d)", re.I)
 _INSIDE = re.compile(r"\((?P<r>[^()]*(?:<=|>=|[≤≥])[^()]*)\)")
 _LIMIT = re.compile(
-    r"\b(?:at least|at most|minimum|maximum|min|max|up to|no (?:more|less|fewer) than|not (?:exceed|more|less)|more than|less than|fewer than|exactly|between"
-    r"|bound(?:ed)?|limit(?:ed)?|restricted|multiples? of)\b[^.;]{0,24}?\d",
+    r"\b(?:at least|at most|minimum|maximum|min|max|up to|no (?:more|less|fewer) than|not (?:exceed|more|less)|more than|less than|fewer than"
+    r"|exactly|between|bound(?:ed)?|limit(?:ed)?|restricted|multiples? of)\b[^.;]{0,24}?\d",
     re.I,
 )
 _HARMLESS = re.compile(r"(?:≥|>=|\\geq?)\s*0(?![.\d])|=\s*[01]\b(?=\s*,?\s*(?:if|when|otherwise|else|$))|(?:∈|\\in|\bin)\s*\\?\{0,\s*1\\?\}")

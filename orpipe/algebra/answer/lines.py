@@ -201,7 +201,7 @@ class _Lines:
         elif (
             len(cells) > 1
             and (_INLINE.fullmatch(cells[0]) or re.fullmatch(r"[a-zA-Z]\w{0,12}(?:_\w+|_\{[^}]*\}|\[[^\]]*\])?", cells[0]))
-            and not any(related(c) for c in cells[1:])
+            and not any(related(re.sub(r"[$`]|\\[()]", "", _KIND_CELL.sub(" ", c))) for c in cells[1:])
         ):
             self.out.append(Piece(number, shown[0], "", "; ".join(cells[1:]), self.section, False, body, mode="inline"))
         else:
@@ -257,6 +257,10 @@ class _Lines:
 
     def plain(self, body: str, number: int, bullet: bool) -> None:
         formula, before = body, ""
+        named = re.match(r"\((?P<l>[A-Za-z]+(?:[ -][A-Za-z]+)+)\)\s+(?=\S)", body) or re.match(r"\((?P<l>[A-Za-z]{3,})\)\s{2,}(?=\S)", body)
+        if named and self.section == CONS and related(body[named.end() :]):  # (School Lane)  y_2 + y_3 >= 1
+            before, formula = named["l"], body[named.end() :]
+            body = formula
         if self.fence or self.section != NONE or related(body):
             label = re.match(r"^(?P<l>[A-Za-z][^:=<>≤≥∑∈\\]{0,80}?(?:\([^)]*\))?|\w+\[[\w,]*\]|\(?\w{1,4}\)?)\s*:\s+(?=\S)", body)
             if (
@@ -265,7 +269,11 @@ class _Lines:
                 and not (self.section in (VARS, SETS, PARAMS, NONE) and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\[[\w,]*\]|_\{?\w+\}?)?", label["l"]))
             ):
                 before, formula = label["l"], body[label.end() :]
-        comment = re.search(r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$", formula)
+        comment = re.search(
+            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)"
+            r"|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$",
+            formula,
+        )
         after = ""
         if comment and not re.match(r".*\bsum\b", comment[0]):
             formula, after = formula[: comment.start()], comment[0]
@@ -285,6 +293,9 @@ class _Lines:
         )
         if self.goal and (mathlike(formula)):
             self.goal = ""
+
+
+_KIND_CELL = re.compile(r"\$?(?:≥|>=|\\geq?)\s*0\b\$?|\$?(?:∈|\\in|\bin)?\s*\\?\{0,\s*1\\?\}\$?|=\s*[01]\b")
 
 
 def _limit(word: str, rest: str, section: str) -> bool:

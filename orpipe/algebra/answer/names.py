@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from orpipe.algebra.answer.domains import number
 from orpipe.algebra.answer.forms import Clause, Expr, Number, SetExpr, Sum, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, PARAMS, SETS, Piece
 from orpipe.algebra.answer.meaning import Meaning
-from orpipe.algebra.answer.statements import Statement, number
+from orpipe.algebra.answer.statements import Statement
 from orpipe.algebra.answer.world import World
 from orpipe.errors import DataError, Unsupported
 
@@ -157,6 +158,10 @@ class Names:
                                         if len(exact) > 1
                                         else [exact[0]]
                                     )
+        for c in self.scopes():  # for i = 1, 2, 3
+            labels = c.set.labels if c.kind == "in" and c.set is not None and c.set.kind == "list" else ()
+            if labels and labels == tuple(str(k + 1) for k in range(len(labels))) and not m.letters.get(c.letters[0]):
+                m.letters[c.letters[0]] = {f"#1..{len(labels)}"}
         ranges = [c for c in self.scopes() if c.kind == "range"]
         for p, name, made in list(self.later):
             if made.kind == "range":
@@ -285,6 +290,7 @@ class Names:
                         and not self.letter(node.name)
                         and not self.found.has_data
                         and not self.parameter(node.name)
+                        and node.name not in self.found.unvalued
                     ):
                         self.variable(node, frozenset())
 

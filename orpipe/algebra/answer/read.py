@@ -20,18 +20,25 @@ from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, cut, read
 from orpipe.algebra.answer.tokens import Token, tokens
 from orpipe.algebra.answer.words import (
+    AIM,
+    BETWEEN,
     BINARY,
+    BOUNDED,
     DECLARED,
     EVERY,
     LABEL,
     LIMITED,
     MEANS,
+    MODULO,
     MORE,
+    OF_A_KIND,
+    OF_KIND,
     PLAIN_LET,
     RULE,
     TAIL,
     UNSURE,
     VALUE,
+    VALUED,
     explains,
     kinds_in,
     of_the_model,
@@ -191,6 +198,8 @@ class _Reader:
             return
         if p.mode == "display" and not (s.symbols or s.relations or s.sense) and RULE.search(words):
             self.found.worded.append(p)
+        if s.relations and (found := MODULO.search(words)) is not None:
+            self._turns_round(found["n"])
         if s.relations and (s.words[-1:] == ["if"] or re.match(r"\W*(?:if|when)\b", p.after, re.I)):
             relation = s.relations[0]
             one = len(s.relations) == 1 and relation.ops == ("=",) and getattr(relation.rights[0], "value", None) == 1
@@ -216,10 +225,13 @@ class _Reader:
     def _mention(self, p: Piece, s: Statement, words: str) -> bool:
         """Symbols named in words: a declaration (True), a parameter's meaning, or just talk."""
         kinds = set(s.kinds) | kinds_in(p.after)
-        if p.section != VARS and not kinds and VALUE.search(p.after.split(".")[0]):
+        self._aimed(p, p.after)
+        if p.section != VARS and not kinds and VALUE.search(AIM.sub("", p.after.split(".")[0])):
             self.found.unvalued |= {x.name for x in s.symbols}  # a number that the text does not give
             return False
-        declares = p.section == VARS or (p.section == NONE and DECLARED.search(p.before) is not None) or bool(s.kinds)
+        plainly = OF_KIND.match(p.after) is not None  # x_{gd} are non-negative integers.
+        declares = p.section == VARS or bool(s.kinds) or (plainly and p.section in (NONE, CONS))
+        declares = declares or (p.section == NONE and DECLARED.search(p.before) is not None)
         if p.section == CONS and (s.kinds or kinds) and not p.before.strip().endswith("for"):
             declares = declares or bool(s.kinds) or re.match(r"\W*(?:are\s+|is\s+|must be\s+)?(?:non-?neg|integer|binary)", p.after, re.I) is not None
         if p.section in (SETS, PARAMS):
@@ -231,12 +243,20 @@ class _Reader:
             if p.section == VARS:
                 check_words(p.after)
             self.found.declare(
-                s.symbols, kinds if (p.section == VARS or DECLARED.search(p.before) or s.kinds or p.section == CONS) else set(), p, s.scope
+                s.symbols, kinds if (p.section == VARS or DECLARED.search(p.before) or s.kinds or plainly or p.section == CONS) else set(), p, s.scope
             )
             return True
         if p.section == NONE and p.mode == "inline" and MEANS.match(p.after):
             self.found.mention(s.symbols, kinds & {"binary"}, s.scope)
         return False
+
+    def _turns_round(self, count: str) -> None:
+        """«indices modulo 7», «modulo |D|»: the one set of that many elements has no end."""
+        sets = self.found.world.sets
+        found = [count] if count in sets else [name for name, own in sets.items() if str(len(own)) == count]
+        if len(found) != 1:
+            raise Unsupported(f"'modulo {count}': of what set?")
+        self.found.world.cyclic.add(found[0])
 
     def _named_set(self, name: str, words: str) -> None:
         """«T: set of terminals» where the data call it terminals; «P: products = {tables, chairs}»."""
@@ -253,6 +273,32 @@ class _Reader:
         if len(found) == 1:
             self.found.world.aliases.setdefault(name, found[0])
 
+    def _in_words(self, p: Piece, text: str) -> bool:
+        """«x_i is the share of i, 0 <= x_i <= 1»; «capacity = 15 boxes» under parameters; «A and B must be between 0 and 12»."""
+        tail = BOUNDED.match(text.rstrip("."))
+        let = PLAIN_LET.match(tail["w"]) if tail is not None and p.section in (VARS, NONE) else None
+        if let and tail and not re.search(r"[A-Za-z]{3,}", re.sub(r"\\[a-z]+|_\{?\w+\}?", "", tail["r"])):
+            check_words(let["w"])
+            self.found.declare(read(tokens(let["n"])).symbols, kinds_in(let["w"]), p)
+            self.found.add(replace(p, firm=True), read(tokens(tail["r"])))
+            return True
+        valued = VALUED.match(text) if p.section == PARAMS else None
+        if valued is not None:
+            self.found.add(p, read(tokens(f"{valued['n']} = {valued['v']}")))
+            return True
+        between = BETWEEN.match(p.raw) if p.section in (CONS, VARS, NONE) else None
+        if between is not None:
+            for name in re.sub(r",?\s+and\s+", ", ", between["n"]).split(","):
+                self.found.add(replace(p, firm=True), read(tokens(f"{between['low']} <= {name} <= {between['high']}")))
+            self.follows = True
+        return between is not None
+
+    def _aimed(self, p: Piece, words: str) -> None:
+        """«x_f, so as to minimise the cost»: the next displayed formula is the objective."""
+        aim = AIM.search(words) if p.section in (NONE, VARS, GOAL) else None
+        if aim is not None:
+            self.found.pending = "maximize" if aim[1].lower().startswith("max") else "minimize"
+
     def plain(self, p: Piece) -> bool:
         """Lines without marks of mathematics; True if there is nothing more to read in one."""
         text = p.formula
@@ -264,6 +310,8 @@ class _Reader:
             if kinds and p.section in (CONS, VARS, NONE) and len(every["rest"].split()) <= 8:
                 self.found.all_kinds |= kinds
                 return True
+        if self._in_words(p, text):
+            return True
         if re.match(r"let\b", p.raw, re.I) and not p.goal:
             parts = [PLAIN_LET.match(x.strip()) for x in re.split(r"(?:,|;|\band)\s+(?=[A-Za-z]\w{0,12}\s*(?:=|be\b))", p.raw.rstrip("."))]
             if all(parts):
@@ -276,6 +324,8 @@ class _Reader:
                 return True
         let = PLAIN_LET.match(text if not p.before else p.raw)
         if let and p.section not in (CONS, GOAL) and not p.goal and (len(re.findall(r"[A-Za-z]{3,}", let["w"])) >= 2 or BINARY.search(let["w"])):
+            if p.section == PARAMS and "=" in text:
+                self.found.unvalued.add(re.split(r"[\[{]", let["n"])[0])  # a value that is not a plain number
             if p.section in (VARS, NONE):
                 known = self.found.world.known(re.split(r"[\[_]", let["n"])[0])
                 if p.section != VARS and not kinds_in(let["w"]) and VALUE.search(let["w"]):
@@ -293,6 +343,7 @@ class _Reader:
             return True
         if p.section == SETS and (named := re.match(r"^([A-Za-z]\w*)\s*:\s*(.+)$", p.raw)) is not None:
             self._named_set(named[1], named[2])
+        text = re.sub(r"^(?:both|all of|where|and|with|here)\s+", "", text, flags=re.I)
         if related(text) or p.goal:
             return False
         if p.section == VARS and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\s*,\s*[A-Za-z]\w{0,3})*", text):
@@ -313,6 +364,9 @@ class _Reader:
             names = re.split(r"\b(?:is|are|all|must|be|binary|integers?|continuous|free|non-?negative)\b", text)[0]
             self.found.declare(read(tokens(names.replace(" and ", ", "))).symbols, kinds, p)
             return True
+        self._aimed(p, p.raw)
+        if OF_A_KIND.search(text) and p.section in (CONS, VARS, NONE):
+            raise Unsupported("a domain in words that is not understood")
         if (self.follows and explains(p.raw)) or of_the_model(p.raw):
             return True
         self.follows = False

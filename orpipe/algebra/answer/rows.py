@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from orpipe.algebra.answer.binding import Binding
+from orpipe.algebra.answer.domains import number
 from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Number, Relation, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, Piece, about
 from orpipe.algebra.answer.matrix import Row, assembled, canonical
 from orpipe.algebra.answer.meaning import Linear
 from orpipe.algebra.answer.names import Collected
-from orpipe.algebra.answer.statements import Statement, number
+from orpipe.algebra.answer.statements import Statement
 from orpipe.algebra.answer.world import Column
 from orpipe.errors import ParseError, Unsupported
 from orpipe.problem import Problem

@@ -52,6 +52,25 @@ PLAIN_LET = re.compile(
     r"(?:=|:|be\b|denotes?\b|is\b|represents?\b)\s*(?:the\s+)?(?P<w>[A-Za-z0-9][^=<>≤≥]*)$",
     re.I,
 )
+VALUED = re.compile(
+    r"^(?P<n>[A-Za-z]\w*(?:_\{[^{}]*\})?)\s*=\s*(?P<v>-?\d+(?:,\d{3})*(?:\.\d+)?)\s+"
+    r"(?!(?:thousand|million|billion|dozens?|hundred|percent|pct|times|each|k|m)\b)\(?[A-Za-z$€£][A-Za-z $€£/()-]*$"
+)
+BOUNDED = re.compile(
+    r"^(?P<w>[^<>=≤≥]*[a-z]{3}[^<>=≤≥]*),\s*(?:with\s+|where\s+)?(?P<r>[^\s,<>=≤≥][^,;:]*(?:<=|>=|[≤≥])[^,;:]*)$"
+)
+BETWEEN = re.compile(
+    r"^\W*(?:(?:each|all) of\s+)?(?P<n>[A-Za-z]\w{0,3}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[A-Za-z]\w{0,3})*)\s+"
+    r"(?:must|should|has to|have to)?\s*(?:be|is|are|lies?)\s+"
+    r"between\s+(?P<low>-?\d+(?:\.\d+)?)\s+and\s+(?P<high>-?\d+(?:\.\d+)?)(?:\s*\(?inclusive\)?)?\W*$",
+    re.I,
+)
+MODULO = re.compile(r"\bmod(?:ulo)?\b\W*(?P<n>\d+|[A-Za-z]\w*)", re.I)
+OF_A_KIND = re.compile(
+    r"\b(?:are|is|be|as)\s+(?:all\s+|both\s+)?(?:an?\s+)?(?:non-?\s?negative\s+)?(?:binary|integers?|integral|whole)\b(?![- ]program)", re.I
+)
+OF_KIND = re.compile(r"^\W*(?:are|is|must be)\s+(?:all\s+)?(?:an?\s+)?(?:non-?\s?negative|binary|integers?|whole)\b", re.I)
+AIM = re.compile(r"\b(?:so as to|in order to|and|we|to|is to)\s+(minimi[sz]e|maximi[sz]e)\s+the\s+[A-Za-z -]+[:,]?\s*$", re.I)
 _EXPLAINS = re.compile(
     r"^\W*(?:(?:this|these|that|it|the above)\s+(?:last\s+)?(?:constraints?|inequalit(?:y|ies)|equations?|conditions?"
     r"|expressions?|formulas?|restrictions?|limits?)?\s*"
@@ -75,14 +94,24 @@ _OF_ITS_OWN = re.compile(
 )
 
 
+_OF_ONE_ROW = re.compile(r"^\W*(?:this|the above)\s+(?:last\s+)?(?:constraint|inequality|equation|condition|restriction)\b", re.I)
+_NOT_OF_ONE_ROW = re.compile(
+    r"\b(?:cannot|can ?not|can't|both|either .* or|never|only (?:if|when|one)|except|unless|however|instead|relax(?:ed)?|dropped"
+    r"|ignored?|omitted|assum\w+)\b",
+    re.I,
+)
+
+
 def explains(words: str) -> bool:
     """«This ensures that no more than 12 trips are made»: said of the formula before it, it states nothing of its own."""
-    return _EXPLAINS.match(words) is not None and not _OF_ITS_OWN.search(words) and not MORE.search(words)
+    own = _NOT_OF_ONE_ROW if _OF_ONE_ROW.match(words) else _OF_ITS_OWN
+    return _EXPLAINS.match(words) is not None and not own.search(re.sub(r"\bbut at (?:the )?most\b", " ", words)) and not MORE.search(words)
 
 
 def of_the_model(words: str) -> bool:
     """«This model can be solved with ...», «Using this model, we find the number of trips that meets all requirements»."""
-    return _OF_MODEL.match(words) is not None and not _OF_ITS_OWN.search(words) and not MORE.search(words)
+    told = re.sub(r"\bneeds? to (?!be\b)", " ", words)  # the servings that the patient needs to take
+    return _OF_MODEL.match(words) is not None and not _OF_ITS_OWN.search(told) and not MORE.search(words)
 
 
 def kinds_in(words: str) -> set[str]:
