@@ -26,12 +26,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from orpipe.testing.command import checkout
+from orpipe.verify.crew import Promise
 from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.outcome import Job, Limits, Run
 from orpipe.verify.sandbox import Pool, isolation_level
@@ -80,19 +81,18 @@ def attacks(names: Iterable[str] = ()) -> list[Attack]:
 
 
 class _Pool(Pool):
-    """Runs everything in the same warm parent, attacks under their own limits, and keeps the last attack's run."""
+    """Runs everything in the same warm parent, attacks under their own limits, and keeps what was promised of the last attack."""
 
     attack: Attack | None = None
-    run_of_attack: Run | None = None
+    attacked: Promise[Run] | None = None
 
-    def submit(self, job: Job) -> Future[Run]:
+    def submit(self, job: Job) -> Promise[Run]:
         attack = self.attack
         if attack is None or job.program.strip() != attack.text.strip():
             return super().submit(replace(job, library="highspy"))
         limits = replace(job.limits or self.limits, seconds=attack.seconds, memory=attack.memory)
-        future = super().submit(replace(job, library="highspy", limits=limits))
-        future.add_done_callback(lambda done: setattr(self, "run_of_attack", done.result()))
-        return future
+        self.attacked = super().submit(replace(job, library="highspy", limits=limits))
+        return self.attacked
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Range:
     def trial(self, attack: Attack) -> Trial:
         data = {"kit.py": (checkout(FOLDER) / "kit.py").read_text("utf-8"), "target.json": json.dumps(self.world)}
         self.heard.clear()
-        self.pool.attack, self.pool.run_of_attack = attack, None
+        self.pool.attack, self.pool.attacked = attack, None
         before, parents, swollen = self._state(), self._parents(), _resident()
         start = time.monotonic()
         with ThreadPoolExecutor(1) as beside:
@@ -135,7 +135,7 @@ class Range:
             row = self.judge.judge(f"```python\n{attack.text}```", TRUTH, data)
             seconds = time.monotonic() - start
             honest_beside = neighbour.result()
-        run = self.pool.run_of_attack or Run("sandbox", "it was not run")
+        run = self.pool.attacked.result() if self.pool.attacked is not None else Run("sandbox", "it was not run")
         honest_after = self._honest()
         breaches = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.startswith("GAINED")][:3]
         if run.captured is not None and any("GAINED" in name for name in (*run.captured.columns, *run.captured.rows)):

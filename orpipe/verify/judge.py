@@ -18,11 +18,11 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import metadata
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from orpipe import __version__
@@ -30,6 +30,7 @@ from orpipe.errors import EnvironmentError_, NotFound, UsageError
 from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
+from orpipe.verify.crew import Crew, Promise
 from orpipe.verify.extract import Extracted, extract
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
@@ -165,9 +166,9 @@ class Judge:
         self.close()
 
     def close(self) -> None:
-        """Stop the helpers; programs under way are undecided.  The judge may be used again afterwards."""
-        with self._lock:
-            machine, self._machine = self._machine, None
+        """Stop the helpers; answers under way are undecided.  The judge may be used again afterwards.  If this is interrupted,
+        calling it again goes on, and so does the end of the process."""
+        machine = self._machine  # stays until the next answer, or an interrupted close would lose it
         if machine is not None:
             machine.close()
         if not self._given_pool:
@@ -176,7 +177,7 @@ class Judge:
     def warm(self, *libraries: str) -> None:
         """Start helpers now rather than with the first answer: the solving processes, and the warm parents of these
         libraries ("ortools" stands for all of its interfaces); of none, those wait for their first answer."""
-        self._ready().solvers.warm()
+        self._ready().warm()
         names = [name for name in discover() for wanted in libraries if name == wanted or name.startswith(f"{wanted}.")]
         if names:
             self._pool.warm(*names)
@@ -192,44 +193,56 @@ class Judge:
         return self.judge_answer(Answer(index, answer_text, truth, sample, 0, "", files(data), benchmark, family, level, reference))
 
     def judge_answer(self, answer: Answer) -> VerdictRow:
-        return self._submit(answer).result()
+        promise: Promise[VerdictRow] = Promise()
+        self._submit(answer, promise.give)
+        return promise.result()
 
-    def _submit(self, answer: Answer) -> Future[VerdictRow]:
+    def _submit(self, answer: Answer, told: Callable[[VerdictRow], object], wanted: Callable[[], bool] = lambda: True) -> None:
+        """told: called with the row, in a thread of the crew; not if it is no longer wanted when its turn comes."""
         machine = self._ready()
-        return machine.threads.submit(self._row, machine, answer)
+
+        def task() -> None:
+            if wanted():
+                told(self._row(machine, answer))
+
+        if not machine.crew.give(task):
+            task()
 
     def judge_many(self, answers: Iterable[Answer], *, ordered: bool = True, window: int | None = None) -> Iterator[VerdictRow]:
         """Rows in the order of the answers, or as they come (ordered=False).  At most `window` answers (default: four a
         worker) are read ahead and held; closing the iterator drops what has not begun."""
         most = window or 4 * self.workers
-        waiting: dict[Future[VerdictRow], None] = {}
-        source = iter(answers)
-        more = True
+        done: SimpleQueue[tuple[int, VerdictRow]] = SimpleQueue()
+        early: dict[int, VerdictRow] = {}
+        source: Iterator[Answer] | None = iter(answers)
+        asked, given, wanted = 0, 0, True
+
+        def ask(number: int, answer: Answer) -> None:
+            self._submit(answer, lambda row: done.put((number, row)), lambda: wanted)
+
         try:
-            while more or waiting:
-                while more and len(waiting) < most:
+            while True:
+                while source is not None and asked - given < most:
                     try:
                         answer = next(source)
                     except StopIteration:
-                        more = False
+                        source = None
                     else:
-                        waiting[self._submit(answer)] = None
-                if not waiting:
-                    break
-                if ordered:
-                    done = [next(iter(waiting))]
-                else:
-                    done = list(wait(waiting, return_when=FIRST_COMPLETED).done)
-                for future in done:
-                    del waiting[future]
-                    yield future.result()
+                        ask(asked, answer)
+                        asked += 1
+                if asked == given:
+                    return
+                while ordered and given not in early:
+                    number, row = done.get()
+                    early[number] = row
+                yield early.pop(given) if ordered else done.get()[1]
+                given += 1
         finally:
-            for future in waiting:
-                future.cancel()
+            wanted = False
 
     def _ready(self) -> _Machine:
         with self._lock:
-            if self._machine is None:
+            if self._machine is None or self._machine.closed:
                 self._machine = _Machine(self.workers, self.solve_timeout)
                 weakref.finalize(self, self._machine.close)
             return self._machine
@@ -238,10 +251,13 @@ class Judge:
         began = time.perf_counter()
         case = _Case(answer, self, machine)
         try:
-            row = case.judged()
+            row = case.closed() if machine.closed else case.judged()
         except Exception as error:  # whatever it is, it is no answer's fault
-            row = case.row(Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it",
-                                     Failure.INTERNAL))
+            fault = Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it", Failure.INTERNAL)
+            try:
+                row = case.row(fault)
+            except Exception:  # a label that cannot be shown, say
+                row = VerdictRow(answer.index, answer.sample, fault.verdict, fault.reason, fault.failure, position=answer.position)
         return replace(row, seconds=time.perf_counter() - began)
 
 
@@ -261,21 +277,28 @@ class _Machine:
 
     def __init__(self, workers: int, solve_timeout: float) -> None:
         self.pid = os.getpid()
-        self.threads = ThreadPoolExecutor(workers + 2, "orpipe-judge")  # two more than run: they extract and read
-        self.solvers = Solvers(workers, solve_timeout)
-        self.references: dict[bytes, Truth] = {}
         self.closed, self.gate = False, threading.Lock()
+        self.references: dict[bytes, Truth] = {}
+        self.solvers = Solvers(workers, solve_timeout)
+        self.crew = Crew(workers + 2)  # two more than run: they extract and read
 
-    def submit(self, pool: Pool, job: Job) -> Future[Run] | None:
+    def submit(self, pool: Pool, job: Job) -> Promise[Run] | None:
         """None once closed: a pool that was closed with its judge is not opened again by an answer under way."""
         with self.gate:
             return None if self.closed else pool.submit(job)
 
+    def warm(self) -> None:
+        """Raises OSError if a solving process cannot be started."""
+        promise: Promise[OSError | None] = Promise()
+        if self.crew.give(lambda: promise.give(self.solvers.warm())) and (error := promise.result()) is not None:
+            raise error
+
     def close(self) -> None:
+        """May be interrupted and called again.  What waits in the crew ends as undecided."""
         if self.pid == os.getpid():
             with self.gate:
                 self.closed = True
-            self.threads.shutdown(wait=False, cancel_futures=True)
+            self.crew.close()
             self.solvers.close()
 
     def reference(self, text: str) -> Truth:
@@ -300,6 +323,9 @@ class _Case:
     solved: Solved | None = None
     optimum: Judgement | None = None
     redraw: str = ""
+
+    def closed(self) -> VerdictRow:
+        return self.row(Judgement(Verdict.UNDECIDED, "the judge was closed before the program ran", Failure.SANDBOX))
 
     def judged(self) -> VerdictRow:
         judge, answer, machine = self.judge, self.answer, self.machine
@@ -356,10 +382,10 @@ class _Case:
         run = Run("sandbox", "the judge was closed before the program ran")
         try:
             for _ in range(1 + _RETRIES):
-                future = self.machine.submit(self.judge._pool, job)
-                if future is None:
+                promise = self.machine.submit(self.judge._pool, job)
+                if promise is None:
                     break
-                run = future.result()
+                run = promise.result()
                 if run.outcome != "sandbox" or "cannot be run here" in run.message:
                     break
         except UsageError as error:
