@@ -11,30 +11,25 @@ later; judging never raises, and what goes wrong on our side is UNDECIDED.  Give
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib import metadata
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
-from orpipe import __version__
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
 from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
-from orpipe.verify.crew import Crew, Promise
+from orpipe.verify.crew import Promise
 from orpipe.verify.extract import Extracted, extract
 from orpipe.verify.isolation import FULL, available_layers
+from orpipe.verify.machine import Machine
+from orpipe.verify.row import VerdictRow, isolation_said, plain, versions
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
-from orpipe.verify.solving import Solvers
 from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
@@ -42,71 +37,10 @@ from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, pu
 if TYPE_CHECKING:
     from orpipe.suites.suite import Suite
 
-_DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
+__all__ = ["Judge", "VerdictRow", "require_full"]
+
 _RETRIES = 2
 _REDRAWS = 3
-
-
-@dataclass(frozen=True)
-class VerdictRow:
-    """One judged answer, as it is written to a verdict file (`record`).
-
-    status, objective: of the captured model, by our own solve; "" and None if there is none.  truth: the label as
-    understood.  extraction: where the code was found.  solves: how often the program solved or wrote a model; the last
-    state was judged.  seconds: in all; run_seconds in the sandbox, solve_seconds in our solve.  isolation: "full", "without
-    ..." or "" (nothing was run).  optimum: the verdict of the optimum alone.  redraw: "redraw(k)" where hidden data were
-    tried and none differed, "differs", or why none were; "" if none were asked for.  rules: right or wrong under published
-    rules; empty where undecided.
-    """
-
-    index: int | str
-    sample: int
-    verdict: Verdict
-    reason: str
-    failure: Failure = Failure.NONE
-    exception: str = ""
-    objective: float | None = None
-    status: str = ""
-    label: Any = None
-    truth: str = ""
-    library: str = ""
-    interface: str = ""
-    n_vars: int | None = None
-    n_int: int | None = None
-    n_rows: int | None = None
-    extraction: str = ""
-    solves: int = 0
-    method: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-    rules: Mapping[str, bool] = field(default_factory=dict)
-    tolerance: str = ""
-    seconds: float = 0.0
-    run_seconds: float = 0.0
-    solve_seconds: float = 0.0
-    isolation: str = ""
-    optimum: str = ""
-    redraw: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    benchmark: str = ""
-    family: str = ""
-    level: str = ""
-    position: int = 0
-
-    @property
-    def passed(self) -> bool:
-        return self.verdict.passed
-
-    def record(self) -> dict[str, Any]:
-        """JSON-ready, in the order above; durations to the millisecond, infinities as text."""
-        found = asdict(self)
-        for name in ("seconds", "run_seconds", "solve_seconds"):
-            found[name] = round(found[name], 4)
-        if found["objective"] is not None and not math.isfinite(found["objective"]):
-            found["objective"] = str(found["objective"])
-        return found
-
-    def line(self) -> str:
-        return json.dumps(self.record(), ensure_ascii=True, allow_nan=False) + "\n"
 
 
 class Judge:
@@ -150,7 +84,7 @@ class Judge:
             require_full()
         self._pool, self._given_pool = pool or Pool(workers, self.limits), pool is not None
         self._lock = threading.Lock()
-        self._machine: _Machine | None = None
+        self._machine: Machine | None = None
         _ALL.add(self)
 
     def _after_fork(self) -> None:
@@ -240,14 +174,14 @@ class Judge:
         finally:
             wanted = False
 
-    def _ready(self) -> _Machine:
+    def _ready(self) -> Machine:
         with self._lock:
             if self._machine is None or self._machine.closed:
-                self._machine = _Machine(self.workers, self.solve_timeout)
+                self._machine = Machine(self.workers, self.solve_timeout)
                 weakref.finalize(self, self._machine.close)
             return self._machine
 
-    def _row(self, machine: _Machine, answer: Answer) -> VerdictRow:
+    def _row(self, machine: Machine, answer: Answer) -> VerdictRow:
         began = time.perf_counter()
         case = _Case(answer, self, machine)
         try:
@@ -272,50 +206,13 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-class _Machine:
-    """What a judge needs of one process: threads that wait, processes that solve.  Holds no reference to its Judge."""
-
-    def __init__(self, workers: int, solve_timeout: float) -> None:
-        self.pid = os.getpid()
-        self.closed, self.gate = False, threading.Lock()
-        self.references: dict[bytes, Truth] = {}
-        self.solvers = Solvers(workers, solve_timeout)
-        self.crew = Crew(workers + 2)  # two more than run: they extract and read
-
-    def submit(self, pool: Pool, job: Job) -> Promise[Run] | None:
-        """None once closed: a pool that was closed with its judge is not opened again by an answer under way."""
-        with self.gate:
-            return None if self.closed else pool.submit(job)
-
-    def warm(self) -> None:
-        """Raises OSError if a solving process cannot be started."""
-        promise: Promise[OSError | None] = Promise()
-        if self.crew.give(lambda: promise.give(self.solvers.warm())) and (error := promise.result()) is not None:
-            raise error
-
-    def close(self) -> None:
-        """May be interrupted and called again.  What waits in the crew ends as undecided."""
-        if self.pid == os.getpid():
-            with self.gate:
-                self.closed = True
-            self.crew.close()
-            self.solvers.close()
-
-    def reference(self, text: str) -> Truth:
-        key = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
-        found = self.references.get(key)
-        if found is None:
-            found = self.references[key] = self.solvers.reference(text)
-        return found
-
-
 @dataclass
 class _Case:
     """One answer on its way through."""
 
     answer: Answer
     judge: Judge
-    machine: _Machine
+    machine: Machine
     truth: Truth = field(default_factory=Truth)
     found: Extracted | None = None
     run: Run | None = None
@@ -363,7 +260,7 @@ class _Case:
             reason += f"; after its solve {ending.reason}"
         return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
 
-    def _redrawn(self, judgement: Judgement, machine: _Machine) -> Judgement:
+    def _redrawn(self, judgement: Judgement, machine: Machine) -> Judgement:
         judge, answer = self.judge, self.answer
         known = bool(answer.data) and answer.instance.get("structure_hash") in judge.suites
         count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
@@ -401,7 +298,7 @@ class _Case:
             index=answer.index, sample=answer.sample, verdict=judgement.verdict, reason=judgement.reason,
             failure=judgement.failure, exception=self.ending.exception if self.ending else "",
             objective=solved.objective if solved else None, status=solved.status if solved else "",
-            label=_plain(answer.label), truth=str(self.truth), library=library,
+            label=plain(answer.label), truth=str(self.truth), library=library,
             interface=captured.interface if captured is not None else "",
             n_vars=len(captured.columns) if captured is not None else None,
             n_int=int(captured.integer.sum()) if captured is not None else None,
@@ -411,26 +308,9 @@ class _Case:
             rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
             optimum=(self.optimum or judgement).verdict, redraw=self.redraw,
             tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
-            solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
+            solve_seconds=solved.seconds if solved else 0.0, isolation=isolation_said(run), versions=versions(library),
             benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,
         )
-
-
-def _plain(label: Any) -> Any:
-    """A label as JSON can hold it."""
-    if isinstance(label, Truth):
-        label = label.raw
-    try:
-        return json.loads(json.dumps(label, allow_nan=False))
-    except (TypeError, ValueError, RecursionError):
-        return str(label)
-
-
-def _isolation(run: Run | None) -> str:
-    if run is None or not run.layers:
-        return ""
-    missing = sorted(FULL - set(run.layers))
-    return f"without {', '.join(missing)}" if missing else "full"
 
 
 def require_full() -> None:
@@ -439,18 +319,3 @@ def require_full() -> None:
     if lacking:
         what = "; ".join(f"{layer.name} ({layer.reason})" for layer in lacking)
         raise EnvironmentError_(f"full isolation is not to be had here: {what}; see 'orpipe doctor', or leave out --require-isolation")
-
-
-@cache
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-@cache
-def _versions(library: str) -> Mapping[str, str]:
-    found = {"orpipe": __version__, "highspy": _version("highspy"), "ortools": _version("ortools")}
-    own = _version(_DISTRIBUTIONS.get(library, library)) if library else ""
-    return {**found, library: own} if own else found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import logging
 import marshal
 import os
 import selectors
@@ -27,6 +28,8 @@ from orpipe.verify.clearing import remove_tree
 from orpipe.verify.crew import Promise
 from orpipe.verify.frames import Channel
 from orpipe.verify.outcome import Ended, Job, Limits, Run, read_run
+
+log = logging.getLogger(__name__)
 
 _START_SECONDS, _GRACE_SECONDS = 120.0, 30.0
 _READ = 1 << 18
@@ -166,10 +169,15 @@ class Pump:
             return
         self.closed = True
         self._wake()
+        with self._gate:
+            if not self._running.locked():  # it never lived
+                for each in (self._mouth, self._ear, self._selector):
+                    each.close()
+                return
         if self._ident == _thread.get_ident():  # a collected Pool may be finalised anywhere
             return
         end = time.monotonic() + _END_SECONDS
-        while self._running.locked() and not self._over and time.monotonic() < end:
+        while not self._over and time.monotonic() < end:
             time.sleep(0.002)
 
     def _live(self) -> None:
@@ -177,6 +185,8 @@ class Pump:
             self._ident = _thread.get_ident()
             try:
                 self._loop()
+            except Exception:
+                log.exception("the sandbox's thread failed; please report it")
             finally:
                 try:
                     self._end()

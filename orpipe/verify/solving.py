@@ -66,8 +66,8 @@ class Solvers:
         for _ in range(workers):
             self._turns.put(None)
 
-    def warm(self) -> OSError | None:
-        """The error if one cannot be started."""
+    def warm(self) -> None:
+        """Raises OSError if one cannot be started."""
         turns = 0
         try:
             while not self._turns.empty():
@@ -75,12 +75,9 @@ class Solvers:
                 turns += 1
                 if len(self._idle) < turns:
                     self._idle.append(self._start())
-        except OSError as error:
-            return error
         finally:
             for _ in range(turns):
                 self._turns.put(None)
-        return None
 
     def solve(self, captured: Captured, truth: Truth, policy: Policy) -> Solved:
         """Never raises: our own faults are a Solved without status."""
