@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import _thread
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from orpipe.errors import EnvironmentError_
 
+S = TypeVar("S")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -71,6 +73,32 @@ class Crew:
         with self._gate:
             self.closed = True
             self._queue.put(None)
+
+
+def side_by_side(call: Callable[[S], T], items: Sequence[S], size: int) -> list[T]:
+    """[call(item) for item in items], at most `size` at a time.  Raises the first exception; what has not begun is then dropped."""
+    crew = Crew(min(size, len(items)))
+    done: SimpleQueue[tuple[int, T | None, Exception | None]] = SimpleQueue()
+
+    def task(k: int) -> None:
+        if not crew.closed:
+            try:
+                done.put((k, call(items[k]), None))
+            except Exception as error:
+                done.put((k, None, error))
+
+    found: dict[int, Any] = {}
+    try:
+        for k in range(len(items)):
+            crew.give(partial(task, k))
+        while len(found) < len(items):
+            k, result, error = done.get()
+            if error is not None:
+                raise error
+            found[k] = result
+    finally:
+        crew.close()
+    return [found[k] for k in range(len(items))]
 
 
 def _work(queue: SimpleQueue[Callable[[], object] | None]) -> None:

@@ -21,7 +21,7 @@ import pytest
 from orpipe.errors import EnvironmentError_
 from orpipe.verify import crew as crew_module
 from orpipe.verify.answers import Answer
-from orpipe.verify.crew import Crew, Promise
+from orpipe.verify.crew import Crew, Promise, side_by_side
 from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.machine import Machine
 from orpipe.verify.pump import Pump
@@ -123,6 +123,25 @@ def test_a_crew_does_what_it_took_and_takes_nothing_once_closed(caplog: pytest.L
     assert soon(lambda: len(done) == 50) and set(done) == set(range(50))
     assert not crew.give(lambda: done.append(99)) and 99 not in done
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_calls_side_by_side_keep_their_order_and_the_first_error_ends_them() -> None:
+    def slow(k: int) -> int:
+        time.sleep(0.02 / (k + 1))
+        return k
+
+    assert side_by_side(slow, range(9), 3) == list(range(9))
+    assert side_by_side(str, [], 3) == []
+    begun: list[int] = []
+
+    def call(k: int) -> None:
+        begun.append(k)
+        time.sleep(0.01)
+        raise ValueError(f"of {k}")
+
+    with pytest.raises(ValueError, match="of 0"):
+        side_by_side(call, range(200), 1)
+    assert len(begun) < 100
 
 
 def test_a_crew_without_threads_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
