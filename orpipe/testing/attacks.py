@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from orpipe.errors import NotFound
 from orpipe.testing.command import checkout
 from orpipe.verify.crew import Promise
 from orpipe.verify.judge import Judge, VerdictRow
@@ -77,6 +78,8 @@ class Attack:
 def attacks(names: Iterable[str] = ()) -> list[Attack]:
     chosen = set(names)
     paths = sorted(p for p in checkout(FOLDER).glob("*.py") if p.stem != "kit")
+    for name in chosen - {path.stem for path in paths}:
+        raise NotFound.among("attack", name, [path.stem for path in paths])
     return [Attack.read(path) for path in paths if not chosen or path.stem in chosen]
 
 
@@ -110,6 +113,11 @@ class Trial:
     @property
     def contained(self) -> bool:
         return not self.breaches
+
+    @property
+    def well(self) -> bool:
+        """Contained, and it cost no honest program its verdict."""
+        return self.contained and self.honest_beside and self.honest_after
 
 
 @dataclass
@@ -302,20 +310,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="attacks to run (default: all)")
     parser.add_argument("--without", default="", help="layers to leave out, by name with commas between")
     chosen = parser.parse_args(arguments)
-    escaped = False
+    try:
+        corpus = attacks(chosen.names)
+    except NotFound as error:
+        parser.error(str(error))
+    ill = 0
     with shooting_range([name for name in chosen.without.split(",") if name]) as place:
         print(f"isolation {isolation_level(place.layers)}: {', '.join(place.layers)}", flush=True)
 
         def trials() -> Iterator[Trial]:
-            nonlocal escaped
-            for attack in attacks(chosen.names):
+            nonlocal ill
+            for attack in corpus:
                 trial = place.trial(attack)
-                escaped = escaped or not trial.contained
+                ill += not trial.well
                 yield trial
 
         for line in table(trials()):
             print(line, flush=True)
-    return 1 if escaped else 0
+    return 1 if ill else 0
 
 
 if __name__ == "__main__":
