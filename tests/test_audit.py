@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from orpipe.ground import data_hash
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
 from orpipe.solve import solver
+from orpipe.verify.crew import Promise
 from orpipe.verify.sandbox import Pool, Run
 
 __all__ = ["dataset", "recipe", "shared"]  # fixtures
@@ -315,10 +315,10 @@ def test_limits_and_a_failing_sandbox_are_undecided(
     def hasty(text: str) -> Any:
         return solver("highs").solve(read_mps(text), time_limit=0.0)
 
-    def nowhere(self: Pool, job: Any) -> Future[Run]:
-        future: Future[Run] = Future()
-        future.set_result(Run("sandbox", "no fork"))
-        return future
+    def nowhere(self: Pool, job: Any) -> Promise[Run]:
+        promise: Promise[Run] = Promise()
+        promise.give(Run("sandbox", "no fork"))
+        return promise
 
     monkeypatch.setattr(audit_instances, "solve_mps_text", hasty)
     monkeypatch.setattr(Pool, "submit", nowhere)
