@@ -10,6 +10,7 @@ import numpy as np
 
 from orpipe.algebra.nodes import Neg, Objective, Term
 from orpipe.build.case import Case, pick
+from orpipe.build.claims import Claim
 from orpipe.build.phrases import clause, counted, row_of
 from orpipe.build.plans import binding_rows, shadow_price, uniqueness
 from orpipe.build.units import row_unit
@@ -23,11 +24,11 @@ from orpipe.solve import Label, label
 _NODES = 20_000
 
 
-def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str]:
+def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str | Claim]:
     """Up to four sentences: the breakdown of the objective and whether the plan is the only one always, the others in turn by
     `variant`; `without` names functions whose claim the text makes elsewhere."""
-    found = [s for s in (breakdown(case, variant), uniqueness(case, variant)) if s]
-    others: list[Callable[[Case, int], str | None]] = [flipped, tightness, relaxation, shadow_price, binding_rows]
+    found: list[str | Claim] = [s for s in (breakdown(case, variant), uniqueness(case, variant)) if s]
+    others: list[Callable[[Case, int], str | Claim | None]] = [flipped, tightness, relaxation, shadow_price, binding_rows]
     turn = variant % len(others)
     for make in others[turn:] + others[:turn]:
         if len(found) == 4:

@@ -37,7 +37,7 @@ def price_range(problem: Problem, label: Label, row: int) -> Range | None:
         return None
     if low and high and problem.row_lower[row] != problem.row_upper[row]:
         return None
-    ends = []
+    ends: list[Fraction | None] = []
     free = _without_end(problem, label, row)
     for sign, endless in zip((-1, 1), free, strict=True):
         if endless:

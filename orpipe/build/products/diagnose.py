@@ -10,12 +10,15 @@ import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from orpipe.algebra.latex import model_tex
 from orpipe.algebra.nodes import Objective, Row, Term, VarDecl
 from orpipe.algebra.text import expr_text, model_text, row_label, row_text, var_text
 from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, say
+from orpipe.build.claims import Claim, records
+from orpipe.build.effects import conflict, extra, growth
 from orpipe.build.evidence import consequence, symptom, why_not
 from orpipe.build.infeasible import tighten
 from orpipe.build.phrases import counted, named
@@ -44,6 +47,24 @@ class Faulty:
     mutant: Mutant
     problem: Problem
     label: Label
+
+    @cached_property
+    def _said(self) -> dict[tuple[str, int], list[Claim]]:
+        return {}
+
+    def claims(self, case: Case, variant: int, which: str) -> list[Claim]:
+        """What the fault comes to on this instance, each claim exact."""
+        key = (which, variant)
+        if key not in self._said:
+            model, problem, found = self.mutant.model, self.problem, self.label
+            if found.status == "optimal":
+                made = [consequence(case, problem, found, which), extra(case, model, problem, found, variant, which)]
+            elif found.status == "infeasible":
+                made = [conflict(case, model, problem, found, which) or consequence(case, problem, found, which)]
+            else:
+                made = [growth(case, problem, found, which) or consequence(case, problem, found, which)]
+            self._said[key] = [c for c in made if c is not None]
+        return self._said[key]
 
     def report(self, case: Case) -> str:
         """«248 EUR/day», «infeasible», «unbounded»"""
@@ -101,6 +122,9 @@ def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], fil
     folder = "sft/diagnose"
     prompt = say(folder, f"ask_{subtask.replace('-', '_')}", order.variant, **context)
     answer = say(folder, f"answer_{subtask.replace('-', '_')}", order.variant, **context)
+    told_ = [c for c in context.get("claims", ()) if c.text in prompt or c.text in answer]
+    if told_:
+        metadata = metadata | {"claims": records(told_)}
     fields = {"instance_id": case.instance.id, "status": case.label.status, "objective": case.label.objective_exact, **changes}
     return Product("diagnose", subtask, order, messages=(("user", prompt), ("assistant", answer)), files=files, programs=programs,
                    metadata={"scenario": case.instance.scenario.id, **metadata}, **fields)
@@ -117,7 +141,7 @@ def faulty_program(case: Case, order: Order) -> Product:
         except (Unsupported, DataError):
             continue
         right = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
-        context = describe(case) | told(case, fault, names=True) | {
+        context = describe(case) | told(case, fault, names=True, variant=order.variant) | {
             "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "program": right, "optimum": case.optimum,
             "library": dialects()[order.dialect].title, "story": case.story, "changes": changes(wrong, right),
         }
@@ -131,7 +155,7 @@ def faulty_model(case: Case, order: Order) -> Product:
     form = ("algebra", "latex")[order.variant // 4 % 2]
     for fault in faulty(case, order):
         wrong = model_text(fault.mutant.model).rstrip() if form == "algebra" else model_tex(fault.mutant.model).rstrip()
-        context = describe(case) | told(case, fault, tex=form == "latex") | {
+        context = describe(case) | told(case, fault, tex=form == "latex", variant=order.variant) | {
             "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "form": form, "optimum": case.optimum, "story": case.story,
         }
         return _finish(case, order, "faulty-model", context, asked.files, (), _fault_record(fault) | {"register": asked.register, "form": form})
@@ -146,7 +170,7 @@ def doubt(case: Case, order: Order) -> Product:
         if part.more or not isinstance(part.before, (Row, Term, VarDecl)) or not isinstance(part.after, (Row, Term, VarDecl)):
             continue  # a reviewer replaces one piece, and what replaces it stands on its own: no variable that nothing declares
         before, after = piece_text(part.before), piece_text(part.after)
-        context = describe(case) | told(case, fault, which="changed model") | {
+        context = describe(case) | told(case, fault, which="changed model", variant=order.variant) | {
             "problem": asked.text, "files": file_blocks(asked.files), "before": before, "after": after, "optimum": case.optimum,
             "value": case.value, "says": defence(part.before),
             "piece": {"Row": "constraint", "Term": "objective term", "VarDecl": "variable"}[type(part.before).__name__],
@@ -213,16 +237,21 @@ def changes(wrong: str, right: str, most: int = 18) -> str | None:
     return "\n".join(lines) if 0 < len(lines) <= most else None
 
 
-def told(case: Case, fault: Faulty, names: bool = False, tex: bool = False, which: str = "faulty model") -> dict[str, Any]:
+def told(case: Case, fault: Faulty, names: bool = False, tex: bool = False, which: str = "faulty model",
+         variant: int = 0) -> dict[str, Any]:
     """The account of a fault and what it comes to here, for templates."""
     account = fault.mutant.account(case.model, names=names, tex=tex)
+    claims, noticed = fault.claims(case, variant, which), symptom(case, fault.problem, fault.label, variant)
     return {"fault": account.fault, "fault_clause": account.fault[:1].lower() + account.fault[1:].rstrip("."), "why": account.why,
             "repair": account.repair, "report": fault.report(case), "faulty_status": fault.label.status,
-            "solved": fault.label.status == "optimal", "evidence": consequence(case, fault.problem, fault.label, which),
-            "symptom": symptom(case, fault.problem, fault.label)}
+            "solved": fault.label.status == "optimal", "evidence": " ".join(map(str, claims)), "claims": [*claims, *([noticed] if noticed else [])],
+            "symptom": noticed}
 
 
 def _fault_record(fault: Faulty) -> dict[str, Any]:
-    value = fault.label.objective_exact
-    return {"operator": fault.mutant.operator.id, "site": str(fault.mutant.site), "faulty_status": fault.label.status,
+    """plan: the nonzero part of the optimum that the claims are about."""
+    value, point = fault.label.objective_exact, fault.label.point
+    plan = {} if value is None or point is None else {"faulty_plan": {
+        name: int(v) if v.denominator == 1 else exact_text(v) for name, v in zip(fault.problem.columns, point, strict=True) if v}}
+    return plan | {"operator": fault.mutant.operator.id, "site": str(fault.mutant.site), "faulty_status": fault.label.status,
             "faulty_objective": None if value is None else exact_text(value)}

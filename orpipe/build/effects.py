@@ -1,0 +1,226 @@
+"""What a faulty model comes to, beyond one point of it: why it has no plan, what grows in it without end, how a shadow price or the
+binding constraints explain its optimum, whether that optimum is the only one.  Each claim is exact and worked out for one text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from orpipe.algebra.nodes import Model
+from orpipe.build.case import Case, pick
+from orpipe.build.claims import Claim
+from orpipe.build.phrases import amount, clause, counted, row_of
+from orpipe.build.plans import another, attained, change_text, moved_columns
+from orpipe.build.units import rate, row_unit
+from orpipe.exact import Exact
+from orpipe.problem import Problem
+from orpipe.proof import binding, unique
+from orpipe.proof.iis import irreducible
+from orpipe.proof.ranging import price_range
+from orpipe.render.words import about, count_word, listing, upper_first
+from orpipe.solve import Label
+
+_TIES = 60  # nodes asked for another optimum of a faulty model
+_MEMBERS = 5  # rows and bounds of a conflict that one sentence can hold
+_ROWS = 120  # larger faulty models are not searched for a conflict
+_GROWING = 3  # decisions of a ray that a sentence names
+_LISTED = 3  # binding constraints that a sentence names
+
+
+def extra(case: Case, model: Model, problem: Problem, found: Label, variant: int, which: str) -> Claim | None:
+    """One more truth about the optimum of a faulty model, drawn by `variant` from those that there are."""
+    if case.label.point is None:
+        return None
+    wrong = Case(replace(case.instance, model=model), found)
+    makers: list[Callable[[], Claim | None]] = [
+        lambda: explained(case, problem, found), lambda: held(problem, found, which), lambda: ties(wrong, problem, found, variant, which),
+    ]
+    turn = pick(variant, "effects", len(makers))
+    return next((claim for make in makers[turn:] + makers[:turn] if (claim := make())), None)
+
+
+# ---- no plan, and no end
+
+
+def conflict(case: Case, model: Model, problem: Problem, found: Label, which: str) -> Claim | None:
+    """Which of its rows and bounds contradict each other, in the words of the problem; none of them can be left out."""
+    if found.status != "infeasible" or problem.n_rows > _ROWS:
+        return None
+    subset = irreducible(problem)
+    if subset is None or not 0 < len(subset) <= _MEMBERS or not subset.rows:
+        return None
+    right = set(case.instance.problem.rows)
+    families: dict[str, list[str]] = {}
+    for i in subset.rows:
+        families.setdefault(problem.rows[i].partition("[")[0], []).append(problem.rows[i])
+    parts = []
+    for family, own in families.items():
+        row = model.row_by[family]
+        true = family in {r.name for r in case.model.rows} and own[0] in right and row == case.model.row_by[family]
+        parts.append(listing([f"`{name}`" for name in own]) + (f" ({row.because})" if true else " (which is at fault)"))
+    bounds = [f"`{problem.columns[j]}` {sign} {about(_entry(exact, j))}" for members, sign, exact in
+              ((subset.lower, ">=", problem.lower_exact), (subset.upper, "<=", problem.upper_exact)) for j in members]
+    parts += bounds
+    values = {f"bound{k}": _entry(exact, j) for k, (j, exact) in enumerate(
+        [(j, problem.lower_exact) for j in subset.lower] + [(j, problem.upper_exact) for j in subset.upper])}
+    names = tuple(subset.names(problem))
+    if len(names) == 1:
+        return Claim("conflict", f"In the {which}, {parts[0]} cannot hold for any values that the variables may take.", names, values)
+    whole = " and the whole-number requirements" if problem.integer.any() else ""
+    text = (f"In the {which} these {count_word(len(names))} requirements cannot hold together{f' with{whole[4:]}' if whole else ''}: "
+            f"{listing(parts, '; and ', '; ')}. Leave out any one of them, and the others can.")
+    return Claim("conflict", text, names, values)
+
+
+def growth(case: Case, problem: Problem, found: Label, which: str) -> Claim | None:
+    """What can grow without end in an unbounded model, and what each step gains."""
+    step = _step(problem, found)
+    if step is None:
+        return None
+    gain = abs(problem.objective(step) - problem.offset)
+    moving = [j for j, d in enumerate(step) if d and problem.decision[j]]
+    if not moving or len(moving) > _GROWING or problem.columns != case.instance.problem.columns:
+        return None
+    names = tuple(problem.columns[j] for j in moving)
+    values = {f"step{k}": step[j] for k, j in enumerate(moving)} | {"gain": gain}
+    more = {"step": {problem.columns[j]: str(d) for j, d in enumerate(step) if d}}
+    gains = f"{'adds' if problem.maximize else 'takes'} {case.roughly(gain)} {'to' if problem.maximize else 'off'} the objective"
+    decls = [case.columns[j] for j in moving]
+    sizes = [counted(about(abs(step[j])), "" if d.unit == "1" else d.unit, case.instance.scenario) for j, (d, _) in zip(moving, decls, strict=True)]
+    if len(moving) == 1:
+        decl, key = decls[0]
+        meaning = clause(case.model, decl, key) if decl.kind == "binary" else amount(case.model, decl, key)
+        each = f"each {'further ' if sizes[0].startswith('1 ') else ''}{sizes[0].removeprefix('1 ')}" if sizes[0] != "1" else "each further unit"
+        way = "grow" if step[moving[0]] > 0 else "fall"
+        text = f"Nothing in the {which} stops `{names[0]}` ({meaning}): it can {way} without end, and {each} {gains}."
+        return Claim("growth", text, names, values, more)
+    steps = [f"`{name}` {'up' if step[j] > 0 else 'down'} by {size}" for j, name, size in zip(moving, names, sizes, strict=True)]
+    text = f"In the {which}, {listing(steps)} can be repeated together without end, and each time this {gains}."
+    return Claim("growth", text, names, values, more)
+
+
+def _step(problem: Problem, found: Label) -> list[Fraction] | None:
+    """An exact improving direction: one decision alone where that is one, else the label's ray, scaled to small numbers."""
+    if found.status != "unbounded" or found.ray is None:
+        return None
+    cost = problem.cost_exact.fractions()
+    sign = 1 if problem.maximize else -1
+    for j in np.flatnonzero(problem.decision).tolist():
+        if cost[j]:
+            alone = [Fraction(0)] * problem.n_vars
+            alone[j] = Fraction(1 if sign * cost[j] > 0 else -1)
+            if is_ray(problem, alone):
+                return alone
+    moving = [j for j, d in enumerate(found.ray) if d]
+    whole = problem.integer[moving].any()
+    least = min(abs(found.ray[j]) for j in moving)
+    scale = Fraction(math.lcm(*(found.ray[j].denominator for j in moving))) if whole else 1 / least
+    scaled = [d * scale for d in found.ray]
+    if whole:
+        shared = math.gcd(*(int(d) for d in scaled if d))
+        scaled = [d / shared for d in scaled]
+    return scaled
+
+
+def is_ray(problem: Problem, step: Sequence[Fraction]) -> bool:
+    """Does `step`, repeated from any point, keep every row and bound and improve the objective?  Whole steps on integer columns."""
+    p = problem
+    entries, A = p.matrix_exact.fractions(), p.matrix
+    activity = [sum((entries[k] * step[A.indices[k]] for k in range(A.indptr[i], A.indptr[i + 1])), start=Fraction(0)) for i in range(p.n_rows)]
+    for moves, lower, upper in ((step, p.lower, p.upper), (activity, p.row_lower, p.row_upper)):
+        if any((d < 0 and np.isfinite(lo)) or (d > 0 and np.isfinite(hi)) for d, lo, hi in zip(moves, lower, upper, strict=True)):
+            return False
+    gain = p.objective(step) - p.offset
+    whole = all(d.denominator == 1 for d, k in zip(step, p.integer, strict=True) if k)
+    return whole and (gain > 0 if p.maximize else gain < 0)
+
+
+# ---- an optimum
+
+
+def explained(case: Case, problem: Problem, found: Label) -> Claim | None:
+    """Of an LP that differs from the right one in right-hand sides only: the shadow price behind the change of the optimum, with the
+    range that it holds for where the change is another.  Said if one row with a shadow price differs."""
+    right, duals, best = case.instance.problem, case.label.duals, case.label.objective_exact
+    if duals is None or best is None or found.objective_exact is None or not _alike(right, problem):
+        return None
+    sides = [(right.row_upper_exact if np.isfinite(right.row_upper[i]) else right.row_lower_exact,
+              problem.row_upper_exact if np.isfinite(right.row_upper[i]) else problem.row_lower_exact) for i in range(right.n_rows)]
+    moved = {i: _entry(b, i) - _entry(a, i) for i, (a, b) in enumerate(sides) if _entry(a, i) != _entry(b, i)}
+    priced = [i for i in moved if duals[i]]
+    if len(priced) != 1:
+        return None
+    i = priced[0]
+    name, unit, shift, price = right.rows[i], row_unit(case, row_of(case.model, right.rows[i])), moved[i], duals[i]
+    change, due = found.objective_exact - best, price * shift
+    per = f"{about(price)} {rate(case.unit, unit, case)}".rstrip()
+    by = counted(about(abs(shift)), unit, case.instance.scenario)
+    only = "" if len(moved) == 1 else ", the only one of the changed constraints with a shadow price,"
+    way = "higher" if shift > 0 else "lower"
+    values = {"price": price, "shift": shift, "change": change}
+    head = f"The fault makes the right-hand side of `{name}`{only} {by} {way}. In the right model its shadow price is {per}"
+    if change == due:
+        text = f"{head}, and that accounts for the whole difference between the two optima, {case.roughly(abs(change))}."
+        return Claim("explained", text, (name,), values)
+    reach = price_range(right, case.label, i)
+    end = None if reach is None else reach.up if shift > 0 else reach.down
+    if end is None or end >= abs(shift):
+        return None
+    held_ = f"for only {counted(about(end), unit, case.instance.scenario)}" if end else "in the other direction only"
+    text = (f"{head}. That rate holds {held_}, so it is not enough to multiply: it would give a difference of {case.roughly(abs(due))}, and the "
+            f"optima differ by {case.roughly(abs(change))}.")
+    return Claim("explained", text, (name,), values | {"due": due, "reach": end})
+
+
+def _alike(a: Problem, b: Problem) -> bool:
+    """The same but for the right-hand sides."""
+    if a.columns != b.columns or a.rows != b.rows or a.maximize != b.maximize or a.offset != b.offset or a.integer.any() or b.integer.any():
+        return False
+    same = ((a.matrix.indptr, b.matrix.indptr), (a.matrix.indices, b.matrix.indices), (np.isfinite(a.row_lower), np.isfinite(b.row_lower)),
+            (np.isfinite(a.row_upper), np.isfinite(b.row_upper)), (a.lower, b.lower), (a.upper, b.upper))
+    ranged = np.isfinite(a.row_lower) & np.isfinite(a.row_upper)
+    equal = (a.row_lower[ranged] == a.row_upper[ranged]).all() and (b.row_lower[ranged] == b.row_upper[ranged]).all()
+    return bool(equal) and all(x.shape == y.shape and (x == y).all() for x, y in same) and all(
+        x.fractions() == y.fractions() for x, y in ((a.matrix_exact, b.matrix_exact), (a.cost_exact, b.cost_exact)))
+
+
+def held(problem: Problem, found: Label, which: str) -> Claim | None:
+    """The few inequality constraints of the faulty model that bind in its plan."""
+    if found.point is None:
+        return None
+    here = attained(problem, found.point, binding(problem, found.point))
+    if here is None or not here.all or len(here.tight) > _LISTED or len(here.tight) == len(here.all):
+        return None
+    values = {"others": Fraction(len(here.all) - len(here.tight))}
+    if not here.tight:
+        return Claim("held", f"No inequality constraint of the {which} that involves a nonzero variable is binding in that plan.", (), values)
+    names = listing([f"`{n}`" for n in here.tight])
+    verb = "is" if len(here.tight) == 1 else "are"
+    return Claim("held", f"Of the inequality constraints of the {which} that involve a nonzero variable, only {names} {verb} binding in that plan.",
+                 tuple(here.tight), values)
+
+
+def ties(wrong: Case, problem: Problem, found: Label, variant: int, which: str) -> Claim | None:
+    """Whether a solver may report another plan of the faulty model at the same value."""
+    verdict = unique(problem, found, _TIES)
+    if verdict == "unique":
+        texts = (f"The {which} has no other optimal plan, so every correct solver reports this one.",
+                 f"That plan is the only optimal one of the {which}: another solver would not have given a different one.")
+        return Claim("only", texts[pick(variant, "only", len(texts))])
+    other = another(wrong) if verdict == "not unique" else None
+    if other is None:
+        return None
+    moved = moved_columns(wrong, other)
+    point = wrong.label.point or ()
+    values = {f"{key}{k}": side[j] for k, j in enumerate(moved.shown) for key, side in (("new", other), ("old", point))}
+    text = (f"{upper_first(f'the {which}')} has other plans of the same value, for example with {change_text(wrong, other)}; "
+            f"so the plan that a solver reports here may vary, the value may not.")
+    return Claim("ties", text, tuple(problem.columns[j] for j in moved.shown), values | {"further": Fraction(moved.more)})
+
+
+def _entry(exact: Exact, i: int) -> Fraction:
+    return Fraction(int(exact.num[i]), exact.den)
