@@ -10,16 +10,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from orpipe.algebra.nodes import Model
+from orpipe.algebra.nodes import Model, Row
+from orpipe.algebra.units import unit_text
 from orpipe.build.case import Case, pick
 from orpipe.build.claims import Claim
+from orpipe.build.evidence import why_not
+from orpipe.build.infeasible import irreducible
 from orpipe.build.phrases import amount, clause, counted, row_of
 from orpipe.build.plans import another, attained, change_text, moved_columns
 from orpipe.build.units import rate, row_unit
 from orpipe.exact import Exact
 from orpipe.problem import Problem
 from orpipe.proof import binding, unique
-from orpipe.proof.iis import irreducible
 from orpipe.proof.ranging import price_range
 from orpipe.render.words import about, count_word, listing, upper_first
 from orpipe.solve import Label
@@ -46,34 +48,39 @@ def extra(case: Case, model: Model, problem: Problem, found: Label, variant: int
 # ---- no plan, and no end
 
 
-def conflict(case: Case, model: Model, problem: Problem, found: Label, which: str) -> Claim | None:
-    """Which of its rows and bounds contradict each other, in the words of the problem; none of them can be left out."""
+def conflict(case: Case, model: Model, problem: Problem, found: Label, which: str) -> list[Claim]:
+    """Which of its rows contradict each other within the bounds of the variables, in the words of the problem, none of which can be
+    left out; and in numbers, where their units still agree."""
     if found.status != "infeasible" or problem.n_rows > _ROWS:
-        return None
-    subset = irreducible(problem)
-    if subset is None or not 0 < len(subset) <= _MEMBERS or not subset.rows:
-        return None
-    right = set(case.instance.problem.rows)
+        return []
+    names = irreducible(problem)
+    if names is None or len(names) > _MEMBERS:
+        return []
     families: dict[str, list[str]] = {}
-    for i in subset.rows:
-        families.setdefault(problem.rows[i].partition("[")[0], []).append(problem.rows[i])
+    for name in names:
+        families.setdefault(name.partition("[")[0], []).append(name)
     parts = []
     for family, own in families.items():
-        row = model.row_by[family]
-        true = family in {r.name for r in case.model.rows} and own[0] in right and row == case.model.row_by[family]
-        parts.append(listing([f"`{name}`" for name in own]) + (f" ({row.because})" if true else " (which is at fault)"))
-    bounds = [f"`{problem.columns[j]}` {sign} {about(_entry(exact, j))}" for members, sign, exact in
-              ((subset.lower, ">=", problem.lower_exact), (subset.upper, "<=", problem.upper_exact)) for j in members]
-    parts += bounds
-    values = {f"bound{k}": _entry(exact, j) for k, (j, exact) in enumerate(
-        [(j, problem.lower_exact) for j in subset.lower] + [(j, problem.upper_exact) for j in subset.upper])}
-    names = tuple(subset.names(problem))
+        right = family in case.model.row_by and model.row_by[family] == case.model.row_by[family]
+        parts.append(listing([f"`{name}`" for name in own])
+                     + (f" ({model.row_by[family].because})" if right else f" (which {'is' if len(own) == 1 else 'are'} at fault)"))
+    limits = "the bounds and domains of the variables" if problem.integer.any() else "the bounds of the variables"
     if len(names) == 1:
-        return Claim("conflict", f"In the {which}, {parts[0]} cannot hold for any values that the variables may take.", names, values)
-    whole = " and the whole-number requirements" if problem.integer.any() else ""
-    text = (f"In the {which} these {count_word(len(names))} requirements cannot hold together{f' with{whole[4:]}' if whole else ''}: "
-            f"{listing(parts, '; and ', '; ')}. Leave out any one of them, and the others can.")
-    return Claim("conflict", text, names, values)
+        text = f"Within {limits}, one constraint of the {which} cannot hold: {parts[0]}."
+    else:
+        one = "either of them, and the other" if len(names) == 2 else "any one of them, and the others"
+        text = (f"Within {limits}, these {count_word(len(names))} constraints of the {which} cannot hold together: "
+                f"{listing(parts, '; and ' if len(names) > 2 else ' and ', '; ')}. Leave out {one} can be met.")
+    reason = why_not(Case(replace(case.instance, model=model), found), problem, names) if _same_units(case.model, model, list(families)) else None
+    return [Claim("conflict", text, names), *([reason] if reason else [])]
+
+
+def _same_units(right: Model, wrong: Model, families: Sequence[str]) -> bool:
+    """Are both sides of these rows in the units of the right model?"""
+    def units(row: Row, model: Model) -> set[str]:
+        return {unit_text(side, model) for side in (row.left, row.right)} - {"1"}
+
+    return all(f in right.row_by and units(wrong.row_by[f], wrong) == units(right.row_by[f], right) for f in families)
 
 
 def growth(case: Case, problem: Problem, found: Label, which: str) -> Claim | None:
@@ -218,7 +225,7 @@ def ties(wrong: Case, problem: Problem, found: Label, variant: int, which: str) 
     point = wrong.label.point or ()
     values = {f"{key}{k}": side[j] for k, j in enumerate(moved.shown) for key, side in (("new", other), ("old", point))}
     text = (f"{upper_first(f'the {which}')} has other plans of the same value, for example with {change_text(wrong, other)}; "
-            f"so the plan that a solver reports here may vary, the value may not.")
+            f"so the plan that a solver reports may vary, but not its value.")
     return Claim("ties", text, tuple(problem.columns[j] for j in moved.shown), values | {"further": Fraction(moved.more)})
 
 

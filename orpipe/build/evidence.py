@@ -173,12 +173,12 @@ def _side(problem: Problem, i: int, which: int) -> Fraction | None:
     return Fraction(int(exact.num[i]), exact.den) if np.isfinite(floats[i]) else None
 
 
-def why_not(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def why_not(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """A conflict in numbers: by adding up its rows where that is enough, else by how far one of them is missed."""
     return adds_up(case, problem, conflict) or falls_short(case, problem, conflict)
 
 
-def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """Why rows contradict each other, where adding them up is enough to see it: what some of them ask for in all exceeds
     what the others, or the bounds of the variables, allow.  None where it takes more than a plain sum."""
     rows = [problem.rows.index(name) for name in conflict]
@@ -197,20 +197,23 @@ def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None
         if most is None or most >= asked - allowed:
             continue
         limits = [i for i in rows if sign[i] < 0]
+        more = {"signs": {problem.rows[i]: s for i, s in sign.items()}}
         if limits and len(limits) < len(rows) and not most:
             need = "asks" if len(rows) - len(limits) == 1 else "ask"
             give = "allows" if len(limits) == 1 else "allow"
-            return (f"Added up, {_these(problem, rows, sign, 1)} {need} for {in_row(case, conflict[0], asked)}, "
+            text = (f"Added up, {_these(problem, rows, sign, 1)} {need} for {in_row(case, conflict[0], asked)}, "
                     f"while {_these(problem, rows, sign, -1)} {give} only {in_row(case, conflict[0], allowed)}.")
+            return Claim("adds up", text, tuple(conflict), {"asked": asked, "allowed": allowed}, more)
         if not limits:
             need = "In all they ask" if len(rows) > 1 else "It asks"
-            return (f"{need} for {in_row(case, conflict[0], asked)}, while the bounds of the variables allow at most "
+            text = (f"{need} for {in_row(case, conflict[0], asked)}, while the bounds of the variables allow at most "
                     f"{in_row(case, conflict[0], most)}.")
+            return Claim("adds up", text, tuple(conflict), {"asked": asked, "most": most}, more)
         return None
     return None
 
 
-def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """How far the other rows of a conflict keep one of them from holding: the best that row can reach while they hold."""
     rows = [problem.rows.index(name) for name in conflict]
     base = case.instance.problem
@@ -234,14 +237,18 @@ def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | 
         rest = "the bounds and domains of the variables" if len(rows) == 1 else "the other constraints" if len(rows) > 2 else "the other constraint"
         gap = _told(case, name, abs(due - best))
         verb = "allow" if rest.endswith("s") else "allows"
+        at, more = (name, *(n for n in conflict if n != name)), {"maximize": maximize}
         if row in plain:
             limit, need = ("at most", "at least") if maximize else ("at least", "at most")
             need = "exactly" if _side(problem, row, 0) == _side(problem, row, 1) else need
             if len(rows) == 1:
-                return f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
-            return (f"Within the bounds and domains of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
+                text = f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
+                return Claim("falls short", text, at, {"best": best, "due": due}, more)
+            text = (f"Within the bounds and domains of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
                     f"which has to be {need} {_told(case, name, due)}.")
-        return f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by {gap} or more."
+            return Claim("falls short", text, at, {"best": best, "due": due}, more)
+        text = f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by {gap} or more."
+        return Claim("falls short", text, at, {"gap": abs(due - best)}, more)
     return None
 
 

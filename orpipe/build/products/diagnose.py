@@ -57,13 +57,15 @@ class Faulty:
         key = (which, variant)
         if key not in self._said:
             model, problem, found = self.mutant.model, self.problem, self.label
+            made: list[Claim | None] = []
             if found.status == "optimal":
                 made = [consequence(case, problem, found, which), extra(case, model, problem, found, variant, which)]
             elif found.status == "infeasible":
-                made = [conflict(case, model, problem, found, which) or consequence(case, problem, found, which)]
+                made = [*conflict(case, model, problem, found, which)]
             else:
-                made = [growth(case, problem, found, which) or consequence(case, problem, found, which)]
-            self._said[key] = [c for c in made if c is not None]
+                made = [growth(case, problem, found, which)]
+            said = [c for c in made if c is not None]
+            self._said[key] = said or [c for c in [consequence(case, problem, found, which)] if c is not None]
         return self._said[key]
 
     def report(self, case: Case) -> str:
@@ -194,13 +196,14 @@ def infeasible_data(case: Case, order: Order) -> Product:
         families.setdefault(name.partition("[")[0], []).append(name)
     rows = [{"name": f, "rows": names, "label": row_label(case.model.row_by[f]), "text": row_text(case.model.row_by[f]),
              "because": case.model.row_by[f].because} for f, names in families.items()]
+    reason = why_not(case, tight.instance.problem, tight.conflict)
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "given": measured(tight.after), "was": measured(tight.before),
         "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least is None else measured(tight.least),
         "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
         else case.worth(tight.least_label.objective_exact),
         "raised": tight.after > tight.before, "optimum": case.optimum, "value": case.value,
-        "sum": why_not(case, tight.instance.problem, tight.conflict),
+        "sum": reason, "claims": [reason] if reason else [],
     }
     return _finish(case, order, "infeasible-data", context, asked.files, (),
                    {"register": asked.register, "conflict": list(tight.conflict), "entry": [tight.param.symbol, *map(str, tight.entry)],
