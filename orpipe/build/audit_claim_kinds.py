@@ -218,6 +218,14 @@ def irreducible_rows(problem: Problem, names: Sequence[str]) -> None:
         need(labelled(subset(blank, rows[:k] + rows[k + 1:])).status == "optimal", f"the conflict does not need '{name}'")
 
 
+def _unavoidable(t: Truth, at: Sequence[str], values: Values, more: Mapping[str, Any]) -> None:
+    p, j = t.right, t.right.column_index[at[0]]
+    high, floats = p.upper_exact.fractions(), p.upper.copy()
+    high[j], floats[j] = Fraction(0), 0.0
+    need(bool(p.upper[j]), f"'{at[0]}' is 0 anyway")
+    irreducible_rows(replace(p, upper=floats, upper_exact=Exact.of(np.array(high, dtype=object))), at[1:])
+
+
 def _conflicting(t: Truth) -> Problem:
     return t.wrong if "operator" in t.meta else t.right
 
@@ -331,6 +339,10 @@ def _as_label(t: Truth) -> Label:
     return replace(t.of("wrong", t.wrong), point=tuple(t.plan), objective=float(t.reported), objective_exact=t.reported)
 
 
+def _shared(t: Truth, at: Sequence[str], values: Values, more: Mapping[str, Any]) -> None:
+    need(not t.wrong.violations(t.optimal) and t.wrong.objective(t.optimal) == t.reported == t.best, "the right plan is none of the faulty model")
+
+
 def _ties(t: Truth, at: Sequence[str], values: Values, more: Mapping[str, Any]) -> None:
     """With the decisions that are named at their other values the optimum is the same."""
     p = t.wrong
@@ -370,5 +382,5 @@ def _finite(floats: np.ndarray, exact: Exact, k: int) -> Fraction:
 CHECKS: Mapping[str, Callable[[Truth, Sequence[str], Values, Mapping[str, Any]], None]] = {
     "breach": _breach, "refused": _refused, "worth": _worth, "better": _better, "worse": _worse, "plan exists": _exists, "bounded": _bounded,
     "growth": _growth, "conflict": _conflict, "adds up": _adds_up, "falls short": _falls_short, "explained": _explained, "price": _price,
-    "dual bound": _dual_bound, "held": _held, "only": _only, "ties": _ties,
+    "dual bound": _dual_bound, "held": _held, "only": _only, "ties": _ties, "shared": _shared, "unavoidable": _unavoidable,
 }

@@ -4,7 +4,7 @@ binding constraints explain its optimum, whether that optimum is the only one.  
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,6 +27,7 @@ from orpipe.render.words import about, count_word, listing, upper_first
 from orpipe.solve import Label
 
 _TIES = 60  # nodes asked for another optimum of a faulty model
+_SMALL = 40  # variables of an integer program that is asked
 _MEMBERS = 5  # rows and bounds of a conflict that one sentence can hold
 _ROWS = 120  # larger faulty models are not searched for a conflict
 _GROWING = 3  # decisions of a ray that a sentence names
@@ -34,15 +35,17 @@ _LISTED = 3  # binding constraints that a sentence names
 
 
 def extra(case: Case, model: Model, problem: Problem, found: Label, variant: int, which: str) -> Claim | None:
-    """One more truth about the optimum of a faulty model, drawn by `variant` from those that there are."""
+    """One more truth about the optimum of a faulty model: what a shadow price explains, else by `variant` what binds or whether it is
+    the only one; None where that cannot be had cheaply."""
     if case.label.point is None:
         return None
-    wrong = Case(replace(case.instance, model=model), found)
-    makers: list[Callable[[], Claim | None]] = [
-        lambda: explained(case, problem, found), lambda: held(problem, found, which), lambda: ties(wrong, problem, found, variant, which),
-    ]
-    turn = pick(variant, "effects", len(makers))
-    return next((claim for make in makers[turn:] + makers[:turn] if (claim := make())), None)
+    if claim := explained(case, problem, found):
+        return claim
+    if pick(variant, "effects", 2):
+        return held(problem, found, which)
+    if problem.integer.any() and problem.n_vars > _SMALL:
+        return None
+    return ties(Case(replace(case.instance, model=model), found), problem, found, variant, which)
 
 
 # ---- no plan, and no end
@@ -56,9 +59,7 @@ def conflict(case: Case, model: Model, problem: Problem, found: Label, which: st
     names = irreducible(problem)
     if names is None or len(names) > _MEMBERS:
         return []
-    families: dict[str, list[str]] = {}
-    for name in names:
-        families.setdefault(name.partition("[")[0], []).append(name)
+    families = by_family(names)
     parts = []
     for family, own in families.items():
         right = family in case.model.row_by and model.row_by[family] == case.model.row_by[family]
@@ -70,9 +71,34 @@ def conflict(case: Case, model: Model, problem: Problem, found: Label, which: st
     else:
         one = "either of them, and the other" if len(names) == 2 else "any one of them, and the others"
         text = (f"Within {limits}, these {count_word(len(names))} constraints of the {which} cannot hold together: "
-                f"{listing(parts, '; and ' if len(names) > 2 else ' and ', '; ')}. Leave out {one} can be met.")
+                f"{grouped(parts)}. Leave out {one} can be met.")
     reason = why_not(Case(replace(case.instance, model=model), found), problem, names) if _same_units(case.model, model, list(families)) else None
     return [Claim("conflict", text, names), *([reason] if reason else [])]
+
+
+def by_family(names: Sequence[str]) -> dict[str, list[str]]:
+    """Rows by the constraint that they come from, in order."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(name.partition("[")[0], []).append(name)
+    return found
+
+
+def unavoidable(case: Case, problem: Problem, said: str) -> Claim | None:
+    """Why a choice that was ruled out is needed: the rows that then contradict each other, in the words of the problem.  problem: the
+    right one with that column fixed at 0."""
+    names = irreducible(problem) if problem.n_rows <= _ROWS else None
+    if names is None or len(names) > _MEMBERS:
+        return None
+    parts = [f"{listing([f'`{n}`' for n in own])} ({case.model.row_by[family].because})" for family, own in by_family(names).items()]
+    column = next(name for j, name in enumerate(problem.columns) if problem.upper[j] != case.instance.problem.upper[j])
+    text = f"It is unavoidable that {said}: with `{column}` forced to 0, {grouped(parts)} cannot hold{' together' if len(names) > 1 else ''}."
+    return Claim("unavoidable", text, (column, *names))
+
+
+def grouped(parts: Sequence[str]) -> str:
+    """Lists in a list: «`a` and `b` (...); and `c` (...)»"""
+    return listing(parts, "; and " if len(parts) > 2 or any("` and `" in p for p in parts) else " and ", "; ")
 
 
 def _same_units(right: Model, wrong: Model, families: Sequence[str]) -> bool:
@@ -209,6 +235,14 @@ def held(problem: Problem, found: Label, which: str) -> Claim | None:
     verb = "is" if len(here.tight) == 1 else "are"
     return Claim("held", f"Of the inequality constraints of the {which} that involve a nonzero variable, only {names} {verb} binding in that plan.",
                  tuple(here.tight), values)
+
+
+def shared(case: Case, problem: Problem) -> Claim | None:
+    """That the right plan is optimal in a faulty model of the same optimum too."""
+    point = case.label.point
+    if point is None or problem.violations(point) or problem.objective(point) != case.label.objective_exact:
+        return None
+    return Claim("shared", "The plan that is really optimal is an optimal plan of the faulty model too, so a solver may report either of them.")
 
 
 def ties(wrong: Case, problem: Problem, found: Label, variant: int, which: str) -> Claim | None:

@@ -10,15 +10,14 @@ import difflib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from orpipe.algebra.latex import model_tex
 from orpipe.algebra.nodes import Objective, Row, Term, VarDecl
 from orpipe.algebra.text import expr_text, model_text, row_label, row_text, var_text
-from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, say
+from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, pick, say
 from orpipe.build.claims import Claim, records
-from orpipe.build.effects import conflict, extra, growth
+from orpipe.build.effects import conflict, extra, growth, shared
 from orpipe.build.evidence import consequence, symptom, why_not
 from orpipe.build.infeasible import tighten
 from orpipe.build.phrases import counted, named
@@ -38,6 +37,7 @@ from orpipe.solve import Label, label
 SUBTASKS = ("faulty-program", "faulty-model", "infeasible-data", "unfounded-doubt")
 _NODES = 20_000
 _TRIES = 12
+_LUCKY = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,33 +48,28 @@ class Faulty:
     problem: Problem
     label: Label
 
-    @cached_property
-    def _said(self) -> dict[tuple[str, int], list[Claim]]:
-        return {}
-
-    def claims(self, case: Case, variant: int, which: str) -> list[Claim]:
-        """What the fault comes to on this instance, each claim exact."""
-        key = (which, variant)
-        if key not in self._said:
-            model, problem, found = self.mutant.model, self.problem, self.label
-            made: list[Claim | None] = []
-            if found.status == "optimal":
-                made = [consequence(case, problem, found, which), extra(case, model, problem, found, variant, which)]
-            elif found.status == "infeasible":
-                made = [*conflict(case, model, problem, found, which)]
-            else:
-                made = [growth(case, problem, found, which)]
-            said = [c for c in made if c is not None]
-            self._said[key] = said or [c for c in [consequence(case, problem, found, which)] if c is not None]
-        return self._said[key]
+    def claims(self, case: Case, variant: int | None, which: str) -> list[Claim]:
+        """What the fault comes to on this instance, each claim exact; without a variant, what the plan at hand shows."""
+        model, problem, found = self.mutant.model, self.problem, self.label
+        made: list[Claim | None] = []
+        if variant is not None and found.status == "infeasible":
+            made += conflict(case, model, problem, found, which)
+        if variant is not None and found.status == "unbounded":
+            made.append(growth(case, problem, found, which))
+        if not any(made):
+            made.append(consequence(case, problem, found, which))
+        if variant is not None and found.status == "optimal":
+            made.append(extra(case, model, problem, found, variant, which))
+        return [c for c in made if c is not None]
 
     def report(self, case: Case) -> str:
         """«248 EUR/day», «infeasible», «unbounded»"""
         return case.worth(self.label.objective_exact) if self.label.objective_exact is not None else self.label.status
 
 
-def faulty(case: Case, order: Order) -> Iterator[Faulty]:
-    """Mutants that really change the outcome, in an order drawn for this case."""
+def faulty(case: Case, order: Order, tries: int = _TRIES, shows: Callable[[Case, Problem, Label], bool] | None = None) -> Iterator[Faulty]:
+    """Mutants that really change the outcome (or do what `shows` asks), in an order drawn for this case."""
+    shows = shows or (lambda case, problem, found: differs(case.label, found))
     found = mutants(case.model)
     turn = stream(0, "mutant", case.instance.id, order.task, order.variant).permutation(len(found))
     # one operator has many sites: take operators in turn so that the frequent ones do not crowd out the rest
@@ -84,13 +79,13 @@ def faulty(case: Case, order: Order) -> Iterator[Faulty]:
         operator = found[int(k)].operator.id
         seen[operator] = seen.get(operator, 0) + 1
         ranked.append((seen[operator], len(ranked), found[int(k)]))
-    for _, _, mutant in sorted(ranked, key=lambda r: r[:2])[:_TRIES]:
+    for _, _, mutant in sorted(ranked, key=lambda r: r[:2])[:tries]:
         try:
             problem = ground(mutant.model, case.instance.data)
         except (DataError, ModelError):
             continue
         result = label(problem, nodes=_NODES)
-        if isinstance(result, Label) and differs(case.label, result):
+        if isinstance(result, Label) and shows(case, problem, result):
             yield Faulty(mutant, problem, result)
 
 
@@ -107,11 +102,13 @@ def differs(right: Label, other: Label) -> bool:
 def diagnose(case: Case, order: Order) -> Product:
     makers: dict[str, Callable[[Case, Order], Product]] = {
         "faulty-program": faulty_program, "faulty-model": faulty_model, "infeasible-data": infeasible_data, "unfounded-doubt": doubt,
+        "right-value": right_value,
     }
     # infeasible data are not to be had for every family: the next kind takes the turn, the column says which it was
     start = order.variant % len(SUBTASKS)
     reasons = []
-    for name in (*SUBTASKS[start:], *SUBTASKS[:start]):
+    first = ("right-value",) if SUBTASKS[start] == "faulty-model" and not pick(order.variant, "right value", 3) else ()
+    for name in (*first, *SUBTASKS[start:], *SUBTASKS[:start]):
         try:
             return makers[name](case, order)
         except (Unmade, Unsupported) as error:
@@ -162,6 +159,33 @@ def faulty_model(case: Case, order: Order) -> Product:
         }
         return _finish(case, order, "faulty-model", context, asked.files, (), _fault_record(fault) | {"register": asked.register, "form": form})
     raise Unmade("no mis-modelling changes the outcome here")
+
+
+def lucky(case: Case, problem: Problem, found: Label) -> bool:
+    """The right optimum by a plan that breaks a rule."""
+    right = case.instance.problem
+    return (found.objective_exact is not None and found.objective_exact == case.label.objective_exact and found.point is not None
+            and problem.columns == right.columns and bool(right.violations(found.point)))
+
+
+def right_value(case: Case, order: Order) -> Product:
+    """A faulty model whose optimum is the right one, and whose plan is not allowed: the same number from a wrong model."""
+    asked = ask(case.instance, order)
+    form = ("algebra", "latex")[order.variant // 4 % 2]
+    for fault in faulty(case, order, _LUCKY, lucky):
+        said = told(case, fault, tex=form == "latex", variant=order.variant)
+        noticed = said["symptom"]
+        if noticed is None or noticed.kind != "breach":
+            continue
+        wrong = model_text(fault.mutant.model).rstrip() if form == "algebra" else model_tex(fault.mutant.model).rstrip()
+        tie = shared(case, fault.problem)
+        claims = [c for c in said["claims"] if c is not noticed and not (tie and c.kind == "ties")] + ([tie] if tie else [])
+        context = describe(case) | said | {
+            "problem": asked.text, "files": file_blocks(asked.files), "wrong": wrong, "form": form, "optimum": case.optimum, "story": case.story,
+            "evidence": " ".join(map(str, claims)), "claims": [*claims, noticed],
+        }
+        return _finish(case, order, "right-value", context, asked.files, (), _fault_record(fault) | {"register": asked.register, "form": form})
+    raise Unmade("no mis-modelling reaches the optimum by another plan")
 
 
 def doubt(case: Case, order: Order) -> Product:
@@ -241,10 +265,10 @@ def changes(wrong: str, right: str, most: int = 18) -> str | None:
 
 
 def told(case: Case, fault: Faulty, names: bool = False, tex: bool = False, which: str = "faulty model",
-         variant: int = 0) -> dict[str, Any]:
-    """The account of a fault and what it comes to here, for templates."""
+         variant: int | None = None) -> dict[str, Any]:
+    """The account of a fault and what it comes to here, for templates; without a `variant` no more than its plan shows."""
     account = fault.mutant.account(case.model, names=names, tex=tex)
-    claims, noticed = fault.claims(case, variant, which), symptom(case, fault.problem, fault.label, variant)
+    claims, noticed = fault.claims(case, variant, which), symptom(case, fault.problem, fault.label, variant or 0)
     return {"fault": account.fault, "fault_clause": account.fault[:1].lower() + account.fault[1:].rstrip("."), "why": account.why,
             "repair": account.repair, "report": fault.report(case), "faulty_status": fault.label.status,
             "solved": fault.label.status == "optimal", "evidence": " ".join(map(str, claims)), "claims": [*claims, *([noticed] if noticed else [])],
