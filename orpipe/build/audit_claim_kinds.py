@@ -223,6 +223,7 @@ def _unavoidable(t: Truth, at: Sequence[str], values: Values, more: Mapping[str,
     high, floats = p.upper_exact.fractions(), p.upper.copy()
     high[j], floats[j] = Fraction(0), 0.0
     need(bool(p.upper[j]), f"'{at[0]}' is 0 anyway")
+    _is(values, forced=Fraction(0))
     irreducible_rows(replace(p, upper=floats, upper_exact=Exact.of(np.array(high, dtype=object))), at[1:])
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 
 from orpipe.algebra.nodes import Model, Row
 from orpipe.algebra.units import unit_text
@@ -19,10 +20,12 @@ from orpipe.build.infeasible import irreducible
 from orpipe.build.phrases import amount, clause, counted, row_of
 from orpipe.build.plans import another, attained, change_text, moved_columns
 from orpipe.build.units import rate, row_unit
-from orpipe.exact import Exact
+from orpipe.exact import Exact, concatenate
+from orpipe.exact_lp import recession
 from orpipe.problem import Problem
 from orpipe.proof import binding, unique
 from orpipe.proof.ranging import price_range
+from orpipe.proof.search import basic
 from orpipe.render.words import about, count_word, listing, upper_first
 from orpipe.solve import Label
 
@@ -30,7 +33,7 @@ _TIES = 60  # nodes asked for another optimum of a faulty model
 _SMALL = 40  # variables of an integer program that is asked
 _MEMBERS = 5  # rows and bounds of a conflict that one sentence can hold
 _ROWS = 120  # larger faulty models are not searched for a conflict
-_GROWING = 3  # decisions of a ray that a sentence names
+_GROWING = 4  # decisions of a ray that a sentence names: one more on a road and one less, at two places, are four
 _LISTED = 3  # binding constraints that a sentence names
 
 
@@ -93,7 +96,7 @@ def unavoidable(case: Case, problem: Problem, said: str) -> Claim | None:
     parts = [f"{listing([f'`{n}`' for n in own])} ({case.model.row_by[family].because})" for family, own in by_family(names).items()]
     column = next(name for j, name in enumerate(problem.columns) if problem.upper[j] != case.instance.problem.upper[j])
     text = f"It is unavoidable that {said}: with `{column}` forced to 0, {grouped(parts)} cannot hold{' together' if len(names) > 1 else ''}."
-    return Claim("unavoidable", text, (column, *names))
+    return Claim("unavoidable", text, (column, *names), {"forced": Fraction(0)})
 
 
 def grouped(parts: Sequence[str]) -> str:
@@ -137,8 +140,8 @@ def growth(case: Case, problem: Problem, found: Label, which: str) -> Claim | No
 
 
 def _step(problem: Problem, found: Label) -> list[Fraction] | None:
-    """An exact improving direction: one decision alone where that is one, else the label's ray, scaled to small numbers."""
-    if found.status != "unbounded" or found.ray is None:
+    """An exact improving direction, scaled to small numbers: one decision alone where that is one, else an extreme ray, as few move in it."""
+    if found.status != "unbounded":
         return None
     cost = problem.cost_exact.fractions()
     sign = 1 if problem.maximize else -1
@@ -148,15 +151,40 @@ def _step(problem: Problem, found: Label) -> list[Fraction] | None:
             alone[j] = Fraction(1 if sign * cost[j] > 0 else -1)
             if is_ray(problem, alone):
                 return alone
-    moving = [j for j, d in enumerate(found.ray) if d]
-    whole = problem.integer[moving].any()
-    least = min(abs(found.ray[j]) for j in moving)
-    scale = Fraction(math.lcm(*(found.ray[j].denominator for j in moving))) if whole else 1 / least
-    scaled = [d * scale for d in found.ray]
-    if whole:
-        shared = math.gcd(*(int(d) for d in scaled if d))
-        scaled = [d / shared for d in scaled]
-    return scaled
+    vertex = basic(_normed(recession(problem)))
+    if vertex is None or not vertex.objective:
+        return None
+    n = problem.n_vars
+    ray = [a - b for a, b in zip(vertex.point[:n], vertex.point[n:], strict=True)]
+    moving = [j for j, d in enumerate(ray) if d]
+    if problem.integer[moving].any():
+        common = math.lcm(*(ray[j].denominator for j in moving))
+        scale = Fraction(common, math.gcd(*(int(ray[j] * common) for j in moving)))
+    else:
+        scale = 1 / min(abs(ray[j]) for j in moving)
+    scaled = [d * scale for d in ray]
+    return scaled if is_ray(problem, scaled) else None
+
+
+def _normed(cone: Problem) -> Problem:
+    """The same directions as differences of two nonnegative parts whose sum is at most 1: its vertices are extreme rays."""
+    n, m = cone.n_vars, cone.n_rows
+    A = cone.matrix
+    matrix = sp.csr_array(sp.vstack([sp.hstack([A, -A]), np.ones((1, 2 * n))], format="csr"))
+    matrix.sort_indices()
+    entries, spans = cone.matrix_exact.fractions(), [(A.indptr[i], A.indptr[i + 1]) for i in range(m)]
+    exact = [v for a, b in spans for v in (*entries[a:b], *(-e for e in entries[a:b]))] + [Fraction(1)] * (2 * n)
+    zero, one = np.zeros(2 * n, np.int64), np.concatenate([cone.upper > 0, cone.lower < 0]).astype(np.int64)
+    costs = cone.cost_exact.fractions()
+    return replace(
+        cone, columns=tuple(f"{sign}{name}" for sign in "+-" for name in cone.columns), rows=(*cone.rows, "_norm"),
+        cost_exact=Exact.of(np.array([*costs, *(-c for c in costs)], dtype=object)),
+        matrix=matrix, matrix_exact=Exact.of(np.array(exact, dtype=object)),
+        row_lower=np.append(cone.row_lower, -np.inf), row_upper=np.append(cone.row_upper, 1.0),
+        row_lower_exact=concatenate([cone.row_lower_exact, Exact.scalar(0)]), row_upper_exact=concatenate([cone.row_upper_exact, Exact.scalar(1)]),
+        lower=zero.astype(float), upper=one.astype(float), lower_exact=Exact(zero), upper_exact=Exact(one),
+        integer=np.zeros(2 * n, bool), decision=np.tile(cone.decision, 2),
+    )
 
 
 def is_ray(problem: Problem, step: Sequence[Fraction]) -> bool:
