@@ -256,6 +256,8 @@ def held(problem: Problem, found: Label, which: str) -> Claim | None:
     here = attained(problem, found.point, binding(problem, found.point))
     if here is None or not here.all or len(here.tight) > _LISTED or len(here.tight) == len(here.all):
         return None
+    if not here.tight and problem.integer.any():
+        return None  # whole numbers seldom fill a limit: it teaches nothing
     values = {"others": Fraction(len(here.all) - len(here.tight))}
     if not here.tight:
         return Claim("held", f"No inequality constraint of the {which} that involves a nonzero variable is binding in that plan.", (), values)

@@ -17,7 +17,7 @@ from orpipe.build.phrases import amount, clause, counted, row_of
 from orpipe.build.units import in_row, row_unit
 from orpipe.exact import Exact
 from orpipe.problem import Problem, Violation
-from orpipe.render.words import about, count_word
+from orpipe.render.words import about, count_word, listing
 from orpipe.solve import Label, label
 
 _NODES = 20_000
@@ -42,7 +42,7 @@ def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty
     if found.point is None or found.objective_exact is None:
         text = "" if refused is None else f"The {which} refuses even the plan that is really optimal: that plan breaks {_place(refused)}."
         return None if refused is None else Claim("refused", text, at)
-    plan, values = f"The plan behind {case.worth(found.objective_exact)}", {"reported": found.objective_exact}
+    plan, values = f"The plan with the value {case.worth(found.objective_exact)}", {"reported": found.objective_exact}
     broken = right.violations(found.point)
     if broken:
         first = _shown(case, broken)
@@ -270,6 +270,8 @@ def _these(problem: Problem, rows: Sequence[int], sign: dict[int, int], wanted: 
     if len(found) == 1:
         return f"`{found[0]}`"
     families = list(dict.fromkeys(name.partition("[")[0] for name in found))
+    if any(problem.rows[i].partition("[")[0] in families for i in rows if sign[i] != wanted):
+        return listing([f"`{name}`" for name in found])  # the name of the constraint would not tell them from the others
     return f"the {count_word(len(found))} constraints " + " and ".join(f"`{f}`" for f in families)
 
 

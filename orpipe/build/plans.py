@@ -123,7 +123,7 @@ def binding_rows(case: Case, variant: int) -> str | None:
         return None  # tightness says so
     tight, open_ = found.tight, found.all
     if not tight:
-        return "In this plan every inequality constraint that involves a nonzero variable has slack." if open_ else None
+        return "In this plan every inequality constraint that involves a nonzero variable has slack." if len(open_) > 1 else None
     if len(tight) <= _LISTED:
         names = listing([f"`{name}`" for name in tight])
         verb = "constraint is" if len(tight) == 1 else "constraints are"

@@ -223,7 +223,7 @@ def infeasible_data(case: Case, order: Order) -> Product:
     reason = why_not(case, tight.instance.problem, tight.conflict)
     context = describe(case) | {
         "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "given": measured(tight.after), "was": measured(tight.before),
-        "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least is None else measured(tight.least),
+        "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least in (None, tight.before) else measured(tight.least),
         "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
         else case.worth(tight.least_label.objective_exact),
         "raised": tight.after > tight.before, "optimum": case.optimum, "value": case.value,
