@@ -17,10 +17,10 @@ from orpipe.algebra.nodes import Objective, Row, Term, VarDecl
 from orpipe.algebra.text import expr_text, model_text, row_label, row_text, var_text
 from orpipe.build.case import Case, Product, Program, Unmade, ask, describe, exact_text, file_blocks, pick, say
 from orpipe.build.claims import Claim, records
+from orpipe.build.clash import clash, clash_record
 from orpipe.build.effects import conflict, extra, growth, shared
-from orpipe.build.evidence import consequence, symptom, why_not
+from orpipe.build.evidence import consequence, symptom
 from orpipe.build.infeasible import tighten
-from orpipe.build.phrases import counted, named
 from orpipe.build.plan import Order
 from orpipe.build.products import product
 from orpipe.build.products.implement import STYLES
@@ -31,7 +31,7 @@ from orpipe.mutate import Mutant, mutants
 from orpipe.problem import Problem
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
-from orpipe.render.words import figure, the, whether
+from orpipe.render.words import the, whether
 from orpipe.solve import Label, label
 
 SUBTASKS = ("faulty-program", "faulty-model", "infeasible-data", "unfounded-doubt")
@@ -210,28 +210,8 @@ def infeasible_data(case: Case, order: Order) -> Product:
     if tight is None:
         raise Unmade("no single entry tried makes the instance infeasible")
     asked = ask(tight.instance, order)
-    entry = named(case.model, tight.param.meaning, tight.param.indices, tight.entry, tight.param.domain)
-
-    def measured(value: Any) -> str:
-        return counted(figure(value), tight.param.unit, case.instance.scenario)
-
-    families: dict[str, list[str]] = {}
-    for name in tight.conflict:
-        families.setdefault(name.partition("[")[0], []).append(name)
-    rows = [{"name": f, "rows": names, "label": row_label(case.model.row_by[f]), "text": row_text(case.model.row_by[f]),
-             "because": case.model.row_by[f].because} for f, names in families.items()]
-    reason = why_not(case, tight.instance.problem, tight.conflict)
-    context = describe(case) | {
-        "problem": asked.text, "files": file_blocks(asked.files), "entry": entry, "given": measured(tight.after), "was": measured(tight.before),
-        "conflict": rows, "n_conflict": len(tight.conflict), "least": None if tight.least in (None, tight.before) else measured(tight.least),
-        "least_optimum": None if tight.least_label is None or tight.least_label.objective_exact is None
-        else case.worth(tight.least_label.objective_exact),
-        "raised": tight.after > tight.before, "optimum": case.optimum, "value": case.value,
-        "sum": reason, "claims": [reason] if reason else [],
-    }
-    return _finish(case, order, "infeasible-data", context, asked.files, (),
-                   {"register": asked.register, "conflict": list(tight.conflict), "entry": [tight.param.symbol, *map(str, tight.entry)],
-                    "least": None if tight.least is None else figure(tight.least)},
+    context = describe(case) | clash(case, tight) | {"problem": asked.text, "files": file_blocks(asked.files)}
+    return _finish(case, order, "infeasible-data", context, asked.files, (), {"register": asked.register, **clash_record(tight)},
                    instance_id=tight.instance.id, status="infeasible", objective=None, extra_instances=((tight.instance, tight.label),))
 
 
