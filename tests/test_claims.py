@@ -19,9 +19,11 @@ from orpipe.build.audit_claims import claim_checks
 from orpipe.build.audit_records import Known
 from orpipe.build.case import Case, Unmade
 from orpipe.build.effects import explained, growth, is_ray
+from orpipe.build.infeasible import tighten
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.diagnose import Faulty, faulty, right_value, told
+from orpipe.build.products.solve import impossible
 from orpipe.build.slot import instance_row, product_row
 from orpipe.config import Recipe
 from orpipe.families import families
@@ -71,6 +73,10 @@ def examples() -> list[tuple[Row, Known]]:
                 made.append(rows_of(case_of(name, index), right_value(case_of(name, index), Order("diagnose", "text", "", index))))
             except Unmade:
                 continue
+    for name in ("diet", "transportation", "cutting_stock"):
+        tight = tighten(case_of(name), 1)
+        assert tight is not None
+        made.append(rows_of(case_of(name), impossible(case_of(name), Order("solve", "text", "pulp", 0), tight)))
     return made
 
 
