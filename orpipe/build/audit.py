@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orpipe.build import audit_suites, quarantine
+from orpipe.build.audit_claims import claim_checks
 from orpipe.build.audit_instances import instance_checks
 from orpipe.build.audit_records import Audit, Check, Known, Undecided, open_manifest
 from orpipe.build.audit_texts import Expected, preference_checks, present, program_finding, programs, sft_checks
@@ -144,6 +145,8 @@ class _Walk:
             yield from sft_checks(row, known)
         elif config == "preference":
             yield from preference_checks(row, known)
+        if config in ("sft", "preference"):
+            yield from claim_checks(row, known)
         yield Check("program present", present(row, programs(config, row, known)))
 
     def _settle(self, config: str, pool: Pool, expected: Expected, promise: Promise[Run]) -> None:
