@@ -25,7 +25,7 @@ from orpipe.build.products.implement import STYLES
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import ground
 from orpipe.instances import stream
-from orpipe.mutate import Mutant, mutants
+from orpipe.mutate import Mutant, instance_mutants, mutants
 from orpipe.problem import Problem
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
@@ -50,9 +50,12 @@ class Faulty:
         return case.worth(self.label.objective_exact) if self.label.objective_exact is not None else self.label.status
 
 
-def faulty(case: Case, order: Order) -> Iterator[Faulty]:
-    """Mutants that really change the outcome, in an order drawn for this case."""
+def faulty(case: Case, order: Order, inline: bool = False) -> Iterator[Faulty]:
+    """Mutants that really change the outcome, in an order drawn for this case.  inline: the data stand in the program, where a number
+    may be mistyped."""
     found = mutants(case.model)
+    if inline:
+        found += instance_mutants(case.model, case.instance.data, None, stream(0, "slip", case.instance.id, order.variant))
     turn = stream(0, "mutant", case.instance.id, order.task, order.variant).permutation(len(found))
     # one operator has many sites: take operators in turn so that the frequent ones do not crowd out the rest
     seen: dict[str, int] = {}
@@ -63,7 +66,7 @@ def faulty(case: Case, order: Order) -> Iterator[Faulty]:
         ranked.append((seen[operator], len(ranked), found[int(k)]))
     for _, _, mutant in sorted(ranked, key=lambda r: r[:2])[:_TRIES]:
         try:
-            problem = ground(mutant.model, case.instance.data)
+            problem = ground(mutant.model, mutant.given(case.instance.data))
         except (DataError, ModelError):
             continue
         result = label(problem, nodes=_NODES)
@@ -109,11 +112,11 @@ def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], fil
 def faulty_program(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order)
     source, style = asked.source, STYLES[order.variant // 2 % 2]
-    for fault in faulty(case, order):
+    for fault in faulty(case, order, source == "inline"):
         if fault.label.status == "unbounded" and fault.problem.integer.any():
             continue  # SCIP may never end on an unbounded integer program, and a program that hangs teaches nothing
         try:
-            wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
+            wrong = emit(fault.mutant.model, fault.mutant.given(case.instance.data), order.dialect, source=source, style=style).rstrip()
         except (Unsupported, DataError):
             continue
         right = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
