@@ -95,7 +95,7 @@ def test_a_good_dataset_passes_every_check(good: Path, pool: Pool) -> None:
         "data ground to the mps", "objective exact", "solution exact", "instance known", "split by instance", "label as instance", "messages",
         "files shown", "no answer in the prompt", "optimum stated", "program present", "program builds the model and prints the label",
         "faulty program reports what is stated", "facts fit the status", "certificate", "binding", "unique", "duals", "iis",
-        "discrimination", "suite of a known structure", "suite formulation", "suite label",
+        "discrimination", "discrimination tried again", "suite of a known structure", "suite formulation", "suite label",
         "suite certificate", "suite kill", "suite order", "suite kills once", "suite survivors",
     }
     assert len(ticks) == sum(len(rows(good, config)) for config in ("instances", "sft", "cpt"))
@@ -236,6 +236,8 @@ FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] 
     ("member too many", "instances", lambda r: r["iis"], other_subset(lambda names, p: [*names, next(n for n in p.rows if n not in names)]), {"iis"}),
     ("member too few", "instances", lambda r: r["iis"], other_subset(lambda names, _: names[1:]), {"iis"}),
     ("member unknown", "instances", lambda r: r["iis"], other_subset(lambda names, _: [*names, "lower bound of nothing"]), {"iis"}),
+    ("headline share", "instances", optimal, lambda r: r.update(discrimination_headline=r["discrimination_headline"] - 0.01), {
+        "discrimination tried again"}),
     ("structure", "instances", optimal, lambda r: r.update(structure_hash="0"), {"data ground to the mps", "discrimination"}),
     ("sizes", "instances", optimal, lambda r: r.update(n_rows=r["n_rows"] + 1), {"sizes"}),
     ("stated optimum", "sft", task("solve"),

@@ -75,12 +75,13 @@ def build_suite(family: Family, formulation: str, seed: int, *, proof_nodes: int
     more = [natural(family, formulation, seed, level, "more") for level in (1, min(2, len(family.levels)))]
     wanted = (*shaped(family, formulation, linear, seed), *more) if len(kept) < SPREAD else ()
     extra = [t for c in wanted if c is not None and (t := _trial(linear, c)) is not None]
+    chosen = max(LEAST, len(kept))  # proofs of equivalence are asked for on these; on the others the same answer is enough
     proofs = {id(t): proof for t in extra if (proof := _certificate(t, proof_nodes)) is not None}
     for trial in spread([k.trial for k in kept], [t for t in extra if id(t) in proofs], known, LEAST, SPREAD, _NODES):
         fresh = tuple(key for key, m in alive.items() if trial.fate(m, _NODES, sure=True) == "killed")
         kept.append(Kept(trial, proofs[id(trial)], fresh))
         alive = {key: m for key, m in alive.items() if key not in fresh}
-    trials = [k.trial for k in kept if k.trial.label.status == "optimal"]
+    trials = [k.trial for k in kept[:chosen] if k.trial.label.status == "optimal"]
     survivors = tuple(key for key, m in alive.items() if not _harmless(trials, m))
     return Suite(structure_hash(symbolic), family.name, formulation, tuple(k.data_set() for k in kept), survivors)
 
