@@ -7,6 +7,7 @@ are).  Numbers are read as the decimals they print (orpipe.exact).
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -58,6 +59,20 @@ def validate(model: n.Model, data: Data) -> Arrays:
             _store(s, np.stack([env.at[k.name] for k in s.over], axis=1), arrays)
             waiting = _params(model, waiting, data, arrays)
     return arrays
+
+
+def with_entry(data: Data, symbol: str, entry: tuple, value: Any) -> dict[str, Any]:
+    """A copy of the data with one entry of a parameter replaced."""
+    out = dict(data)
+    if not entry:
+        out[symbol] = value
+        return out
+    out[symbol] = copy.deepcopy(data[symbol])
+    node = out[symbol]
+    for part in entry[:-1]:
+        node = node[part] if part in node else node[str(part)]
+    node[entry[-1] if entry[-1] in node else str(entry[-1])] = value
+    return out
 
 
 # -- sets --------------------------------------------------------------------------------------------------------------

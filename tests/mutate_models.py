@@ -240,6 +240,35 @@ def fund() -> Example:
         "e": {"bond": {"good": 0, "bad": 0.01}, "share": {"good": -0.2, "bad": 0.15}}})
 
 
+def blend() -> Example:
+    """Oils blended into products: shares of a blend and of all that is made, a net price, a fixed cost that nothing changes."""
+    m = Builder("blend")
+    I, K = m.set("I", "oil"), m.set("K", "product")
+    i, j, k, l = I.index("i"), I.index("j"), K.index("k"), K.index("l")
+    p = m.param("p", k, name="price", unit="money/goods", meaning="price of {K} k")
+    h = m.param("h", k, name="handling", unit="money/goods", meaning="cost of handling {K} k")
+    rent = m.param("R", name="rent", unit="money", meaning="rent that is due in any case")
+    f = m.param("f", i, name="idle_cost", unit="money", meaning="cost of leaving {I} i in its tank")
+    a = m.param("a", i, name="least_share", meaning="least share of {I} i in every {K}")
+    g = m.param("g", k, name="most_share", meaning="largest share of {K} k in all that is made")
+    q = m.param("q", i, name="supply", unit="goods", meaning="amount of {I} i at hand")
+    b = m.param("b", name="loss", unit="goods", meaning="loss when a tank is opened")
+    x = m.var("x", i, k, name="put", unit="goods", meaning="amount of {I} i put into {K} k")
+    y = m.var("y", i, kind="binary", name="use", meaning="1 if {I} i is used")
+    z = m.var("z", i, kind="binary", name="filter", meaning="1 if {I} i is filtered")
+    m.maximize(profit=(sum_(i, k)((p[k] - h[k]) * x[i, k]), "net revenue"), rent=(-rent, "rent"),
+               idle=(-sum_(i)(f[i] * (1 - y[i])), "cost of what is left"))
+    m.require("least", x[i, k] >= a[i] * sum_(j)(x[j, k]), forall=(i, k), because="every {K} holds the least share of each {I}")
+    m.require("market", sum_(i)(x[i, k]) <= g[k] * sum_(i, l)(x[i, l]), forall=(k,), because="no {K} is more than its share of all")
+    m.require("supply", sum_(k)(x[i, k]) + b * y[i] <= q[i], forall=(i,), because="no more is used than is at hand, and opening loses some")
+    m.fixed_charge("opened", sum_(k)(x[i, k]), y[i], q[i], forall=(i,), because="only what is opened is used")
+    m.require("clean", z[i] <= y[i], forall=(i,), because="only {I_s} in use are filtered")
+    m.require("some", sum_(i)(z[i]) >= 1, because="one {I} at least is filtered")
+    return Example(lower(m.build()), {
+        "I": ["light", "heavy"], "K": ["fuel", "tar"], "p": {"fuel": 9, "tar": 6}, "h": {"fuel": 2, "tar": 1}, "R": 20,
+        "f": {"light": 3, "heavy": 2}, "a": {"light": 0.2, "heavy": 0.3}, "g": {"fuel": 0.7, "tar": 0.6}, "q": {"light": 30, "heavy": 24}, "b": 2})
+
+
 EXAMPLES: dict[str, Callable[[], Example]] = {
-    e.__name__: e for e in (depots, lots, jobs, knapsack, tour, shop, network, rota, fund)
+    e.__name__: e for e in (depots, lots, jobs, knapsack, tour, shop, network, rota, fund, blend)
 }

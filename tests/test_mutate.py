@@ -76,7 +76,8 @@ CHANGES = [
     ("depots", "linking-missing", "supply", "sum{j in J} x[i,j] + r[i] <= q[i]  for all i in I"),
     ("lots", "condition-unconditional", "lot", "x[t] >= l  for all t in T"),
     ("shop", "condition-unconditional", "order_one", "s[j] + n[j]/a[j] <= s[k]  for all (j,k) in Q"),
-    ("tour", "switch-term-dropped", "subtour",
+    ("blend", "switch-term-dropped", "supply", "sum{k in K} x[i,k] <= q[i]  for all i in I"),
+    ("tour", "order-unlinked", "subtour",
      "u[i] - u[j] <= |N| - 1  for all i in N, j in N : i > first, j > first, (i,j) in P"),
     ("shop", "big-m-too-small", "order_one", "s[j] + n[j]/a[j] <= s[k] + 0.5*H*(1 - y[j,k])  for all (j,k) in Q"),
     ("shop", "implication-reversed", "order_other", "s[k] + n[k]/a[k] <= s[j] + H*(1 - y[j,k])  for all (j,k) in Q"),
@@ -95,6 +96,16 @@ CHANGES = [
     ("lots", "row-condition-dropped", "start", "s0 + x[t] = d[t] + s[t]  for all t in T"),
     ("jobs", "pairs-counted-twice", "saved", "saved: -sum{j in J, k in J : j != k} b[j,k]*z[j,k]"),
     ("lots", "initial-stock-ignored", "start", "x[t] = d[t] + s[t]  for all t in T : t = first"),
+    ("lots", "known-quantity-dropped", "start", "s0 + x[t] = s[t]  for all t in T : t = first"),
+    ("lots", "known-quantity-dropped", "together", "sum{t in T} x[t] >= sum{t in T} d[t]"),
+    ("blend", "share-of-global-total", "least", "x[i,k] >= a[i]*(sum{j in I, k2 in K} x[j,k2])  for all i in I, k in K"),
+    ("blend", "share-of-own-total", "market", "sum{i in I} x[i,k] <= g[k]*(sum{i in I} x[i,k])  for all k in K"),
+    ("blend", "gross-for-net", "profit", "profit: sum{i in I, k in K} p[k]*x[i,k]"),
+    ("jobs", "gross-for-net", "saved", "-"),
+    ("blend", "constant-dropped", "rent", "-"),
+    ("blend", "constant-dropped", "idle", "idle: -sum{i in I} f[i]*(-y[i])"),
+    ("blend", "if-then-converse", "clean", "z[i] >= y[i]  for all i in I"),
+    ("knapsack", "upper-bound-too-small", "x", "x[i in I] integer >= 0, <= 0.5*a[i]"),
     ("depots", "data-doubled", "meet", "sum{i in I} x[i,j] = 2*d[j]  for all j in J"),
     ("depots", "required-once-per-element", "meet", "sum{i in I} x[i,j] = |I|*d[j]  for all j in J"),
     ("network", "wrong-parameter", "cost", "cost: sum{(i,j) in A} (k[i,j] + k[i,j])*x[i,j]"),
@@ -242,9 +253,12 @@ def test_dropped_conditions_never_leave_a_set_or_a_domain() -> None:
 
 
 def test_the_families_give_nearly_every_operator_something_to_do() -> None:
-    """Only three need a free quantity, pairs of one set, or a table from a set to itself that is not sparse."""
+    """The others need a free quantity, pairs of one set, a table from a set to itself that is not sparse, gains beside costs, a constant,
+    a share of a total, or a rule between choices."""
     used = {m.operator.id for f in families for formulation in f.formulations for m in mutants(lower(f.symbolic(formulation)))}
-    assert {o.id for o in operators()} - used <= {"hidden-lower-bound", "pairs-counted-twice", "coefficients-transposed"}
+    assert {o.id for o in operators()} - used <= {
+        "hidden-lower-bound", "pairs-counted-twice", "coefficients-transposed", "gross-for-net", "constant-dropped", "share-of-global-total",
+        "share-of-own-total", "if-then-converse"}
 
 
 def test_a_mistake_in_several_pieces_changes_them_all() -> None:

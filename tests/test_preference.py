@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import replace
 from fractions import Fraction
@@ -42,7 +43,8 @@ def test_both_answers_are_in_one_form_and_only_one_is_right(made: list[tuple[Cas
     for case, product in made:
         (ask, _), (role, chosen), ((wrong_role, rejected),) = *product.messages, product.rejected
         assert (ask, role, wrong_role) == ("user", "assistant", "assistant")
-        headings = [[line for line in text.splitlines() if line.startswith(("#", "```"))] for text in (chosen, rejected)]
+        bare = [re.sub(r"```(\w*)\n.*?```", r"```\1", text, flags=re.DOTALL) for text in (chosen, rejected)]  # comments of code are no headings
+        headings = [[line for line in text.splitlines() if line.startswith(("#", "```"))] for text in bare]
         assert headings[0] == headings[1] and chosen != rejected
         right, wrong = product.programs
         assert right.problem.difference(case.instance.problem) is None and wrong.problem.difference(case.instance.problem) is not None

@@ -24,12 +24,15 @@ import pyarrow.parquet as pq
 
 from orpipe.build import audit_suites, quarantine
 from orpipe.build.audit_claims import claim_checks
+from orpipe.build.audit_headline import recounted, sampled
 from orpipe.build.audit_instances import instance_checks
 from orpipe.build.audit_records import Audit, Check, Known, Undecided, open_manifest
 from orpipe.build.audit_texts import Expected, preference_checks, present, program_finding, programs, sft_checks
 from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
 from orpipe.errors import OrpipeError
+from orpipe.suites.suite import Suite
+from orpipe.suites.table import suite_of
 from orpipe.verify.crew import Promise
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 
@@ -50,6 +53,8 @@ class _Walk:
         self.known: dict[str, Known] = {}
         self.homes: dict[str, str] = {}  # data hash -> split
         self.stated: dict[str, audit_suites.Stated] = {}  # by structure hash
+        self.suite: dict[str, Suite] = {}
+        self.met: set[str] = set()  # structures of instances
 
     def rows(self, config: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """(split, row) of a config, file by file; unreadable files and repeated ids are faults."""
@@ -87,6 +92,7 @@ class _Walk:
             self.checks("suites", key, partial(_told, partial(audit_suites.suite_checks, rows)))
             with contextlib.suppress(*_BAD_ROW):
                 self.stated[key] = audit_suites.stated(rows)
+                self.suite[key] = suite_of(rows)
 
     def instances(self) -> None:
         for split, row in self.rows("instances"):
@@ -96,6 +102,8 @@ class _Walk:
 
     def _shares(self, row: Mapping[str, Any]) -> Iterator[Check]:
         yield Check("discrimination", audit_suites.instance_finding(row, self.stated))
+        if row["structure_hash"] in self.suite and sampled(row, self.met):
+            yield Check("discrimination tried again", recounted(row, self.suite[row["structure_hash"]]))
 
     def _remember(self, row: Mapping[str, Any], split: str) -> Iterator[Check]:
         self.known[row["id"]] = Known.of(row, split)

@@ -17,7 +17,7 @@ from orpipe.build.audit_instances import models_of
 from orpipe.build.audit_records import Known
 from orpipe.exact import Exact, fraction
 from orpipe.ground import ground
-from orpipe.mutate import mutants
+from orpipe.mutate import instance_operators, mutant_at, mutants
 from orpipe.problem import Problem
 from orpipe.proof import binding, unique
 from orpipe.proof.iis import subset
@@ -82,15 +82,16 @@ class Truth:
         return self.point(self.right, found)
 
     @cached_property
-    def wrong_model(self) -> Model:
-        found = next((m for m in mutants(self.model) if m.operator.id == self.meta["operator"] and str(m.site) == self.meta["site"]), None)
-        if found is None:
-            raise Wrong(f"there is no mis-modelling '{self.meta['operator']}' at '{self.meta['site']}'")
-        return found.model
-
-    @cached_property
     def wrong(self) -> Problem:
-        return ground(self.wrong_model, json.loads(self.known.row["data"]))
+        """Of the mis-modelling that the metadata name."""
+        data = json.loads(self.known.row["data"])
+        operator, site = self.meta["operator"], self.meta["site"]
+        slips = {op.id: op for op in instance_operators()}
+        found = (mutant_at(self.model, data, slips[operator], site) if operator in slips
+                 else next((m for m in mutants(self.model) if m.operator.id == operator and str(m.site) == site), None))
+        if found is None:
+            raise Wrong(f"there is no mis-modelling '{operator}' at '{site}'")
+        return ground(found.model, found.given(data))
 
     @cached_property
     def plan(self) -> list[Fraction]:

@@ -35,7 +35,7 @@ def fact_checks(row: Mapping[str, Any], problem: Problem, point: Sequence[Fracti
         return  # told by the check of the solution
     duals = None
     if row["duals"] is not None:
-        duals = _duals(problem, json.loads(row["duals"]))
+        duals = stated_duals(problem, json.loads(row["duals"]))
         yield "duals", _dual_fault(problem, json.loads(row["duals"]), duals, point or ()), False
     exact = None if point is None else problem.objective(point)
     label = Label(status, None if exact is None else float(exact), exact, None if point is None else tuple(point), "agreement", (), duals=duals)
@@ -71,7 +71,8 @@ def _unique(stated: str, problem: Problem, label: Label, nodes: int) -> tuple[st
     return f"'{stated}', and it is {found}", found == "unknown"
 
 
-def _duals(problem: Problem, stated: Mapping[str, Mapping[str, Any]]) -> tuple[Fraction, ...]:
+def stated_duals(problem: Problem, stated: Mapping[str, Mapping[str, Any]]) -> tuple[Fraction, ...]:
+    """The row duals of the column `duals`, in the order of the rows."""
     index = {name: i for i, name in enumerate(problem.rows)}
     found = [Fraction(0)] * problem.n_rows
     for name, value in stated["rows"].items():

@@ -80,7 +80,7 @@ def instance_checks(row: Mapping[str, Any], proof_nodes: int = 0) -> Iterator[Ch
     whole = stated == (row["objective"] is not None) == (row["objective_exact"] is not None)
     exact = whole and (not stated or float(Fraction(row["objective_exact"])) == row["objective"])
     yield Check("objective exact", None if exact else f"{row['status']}: {row['objective']} against {row['objective_exact']}")
-    x: Sequence[Fraction] | str | None = _solution(row, problem) if stated else None
+    x: Sequence[Fraction] | str | None = solution(row, problem) if stated else None
     if stated:
         yield Check("solution exact", x if isinstance(x, str) else None)
     full = anew if anew is not None and _same_matrix(anew, problem) is None else problem
@@ -88,7 +88,7 @@ def instance_checks(row: Mapping[str, Any], proof_nodes: int = 0) -> Iterator[Ch
         yield Check(name, Undecided(wrong_) if wrong_ and unknown else wrong_)
 
 
-def _solution(row: Mapping[str, Any], problem: Problem) -> Sequence[Fraction] | str:
+def solution(row: Mapping[str, Any], problem: Problem) -> Sequence[Fraction] | str:
     """The exact point, or what is wrong with it."""
     names = {_plain(c): c for c in problem.columns}
     point = {}

@@ -3,7 +3,6 @@ least change of that entry that makes a plan possible again.  Every claim is a l
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from orpipe.algebra.nodes import ParamDecl
 from orpipe.build.case import Case
 from orpipe.clash import about
-from orpipe.data import validate
+from orpipe.data import validate, with_entry
 from orpipe.errors import DataError
 from orpipe.exact import Exact, decimal_text, fraction
 from orpipe.families.draw import tidy
@@ -71,20 +70,6 @@ def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
         least, least_label = _least(case, instance, param, entry, before, value)
         return Tightened(instance, proved, param, entry, before, value, conflict, least, least_label)
     return None
-
-
-def with_entry(data: Any, symbol: str, entry: tuple, value: Any) -> dict[str, Any]:
-    """A copy of the data with one entry replaced."""
-    out = dict(data)
-    if not entry:
-        out[symbol] = value
-        return out
-    out[symbol] = copy.deepcopy(data[symbol])
-    node = out[symbol]
-    for part in entry[:-1]:
-        node = node[part] if part in node else node[str(part)]
-    node[entry[-1] if entry[-1] in node else str(entry[-1])] = value
-    return out
 
 
 def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, Any]]:

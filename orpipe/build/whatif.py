@@ -10,9 +10,8 @@ from typing import Any
 
 from orpipe.algebra.nodes import ParamDecl
 from orpipe.build.case import Case, pick
-from orpipe.build.infeasible import with_entry
 from orpipe.build.phrases import counted, named
-from orpipe.data import validate
+from orpipe.data import validate, with_entry
 from orpipe.errors import DataError
 from orpipe.exact import decimal_text, fraction
 from orpipe.families.draw import tidy

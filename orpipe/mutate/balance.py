@@ -15,10 +15,6 @@ from orpipe.mutate.words import Account, Words
 PENALTY = number(10)
 
 
-def _says(w: Words, part: Part) -> str:
-    return f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}"
-
-
 def _bare(e: n.Expr) -> n.Expr:
     return e.arg if isinstance(e, n.Neg) else e
 
@@ -57,7 +53,7 @@ class ConservationIncomplete(Operator):
             f"the constraint `{part.name}` leaves {w.amount(_bare(part.old))} out of the balance and reads {w.formula(part.faulty)}",
             "what a balance does not count appears from nothing or disappears without a trace, so the plans that the model admits are not "
             "those that can be carried out",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -77,7 +73,7 @@ class RowTermDropped(Operator):
             f"the constraint `{part.name}` does not count {w.amount(_bare(part.old))} and reads {w.formula(part.faulty)}",
             "what a constraint does not count costs it nothing and helps it in nothing, so the plans that it admits are not those "
             "of the text",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -97,7 +93,7 @@ class RowTermSignFlipped(Operator):
             f"the constraint `{part.name}` {does} {w.amount(_bare(part.old))} on its {side} side where it should {due} it: it reads "
             f"{w.formula(part.faulty)}",
             "what should make that side larger makes it smaller, or the other way round, so wrong plans are admitted and right ones refused",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -129,7 +125,7 @@ class LimitAsPenalty(Operator):
             f"{w.formula(part.faulty)}, where it should hold in any case",
             "the price is invented, and plans that break the limit are admitted; where breaking it gains more than the price, the "
             "optimum does",
-            f"leave out the new variable and its penalty, and {_says(w, part)}")
+            f"leave out the new variable and its penalty, and {w.says(part)}")
 
 
 @operator(
@@ -151,7 +147,7 @@ class RatioMultipliedBackwards(Operator):
             f"the constraint `{part.name}` divides the wrong side by {by}: it reads {w.formula(part.faulty)}",
             "a quotient is cleared by multiplying the other side with its divisor; dividing that side as well moves the limit "
             "by the square of the divisor",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -174,7 +170,7 @@ class AverageAsTotal(Operator):
             f"the constraint `{part.name}` leaves out the division by {w.ex(k)}, the number of {w.plural(k.set)}, and so compares a total "
             f"where it should compare an average: it reads {w.formula(part.faulty)}",
             f"the total grows with the number of {w.plural(k.set)} and the limit does not, so {this}",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -216,4 +212,4 @@ class LagReversed(Operator):
             f"the constraint `{part.name}` takes from the {noun} {takes} what it should take from the {noun} {due}: it reads "
             f"{w.formula(part.faulty)}",
             f"what one {noun} leaves to another goes the wrong way round, so plans are admitted that use something before it is there",
-            _says(w, part))
+            w.says(part))

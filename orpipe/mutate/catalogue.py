@@ -34,6 +34,8 @@ from orpipe.registry import Registry
 if TYPE_CHECKING:
     import numpy as np
 
+    from orpipe.mutate.slips import Optimum
+
 GROUPS = ("objective", "domains", "rows", "missing", "linking", "index", "data")
 
 
@@ -100,7 +102,7 @@ class Mutant:
 
     Whether the mistake shows on given data is for a solver to say; `difference` tells if the matrix changes at all."""
 
-    operator: Operator
+    operator: Operator | InstanceOperator
     site: Site
     model: Model
     part: Part
@@ -109,39 +111,81 @@ class Mutant:
         """The fault, why it matters and the repair; `model` is the right model.  names: algebra in code names; tex: in LaTeX."""
         return self.operator.tell(Words(model, names, tex), self.part)
 
+    def given(self, data: Data) -> Data:
+        """What the faulty model is ground with where the right one has `data`: the same, unless the fault lies in the data."""
+        return data
+
     def difference(self, right: Problem, data: Data) -> str | None:
         """How the faulty Problem differs from the right one on these data; None if the fault changes nothing."""
-        return right.difference(ground(self.model, data))
+        return right.difference(ground(self.model, self.given(data)))
 
     def __str__(self) -> str:
         return f"{self.operator.id}: {self.site}"
 
 
+# -- operators that need the data --------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """A faulty model and the data that go with it."""
+
+    model: Model
+    data: Data
+    part: Part
+
+
+class InstanceOperator:
+    """A mis-modelling that is one of these data only; id, title, group, explanation and `tell` as of an Operator."""
+
+    id: str
+    title: str
+    group: str
+    explanation: str
+
+    def slips(self, model: Model, data: Data, best: Optimum | None, rng: np.random.Generator | None) -> Iterator[Slip]:
+        """Candidates, in the order of the model; may include some that change nothing or do not ground."""
+        raise NotImplementedError
+
+    def every(self, model: Model, data: Data) -> Iterator[Slip]:
+        """All that `slips` draws from, where that needs no optimum."""
+        return self.slips(model, data, None, None)
+
+    def tell(self, w: Words, part: Part) -> Account:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<operator {self.id}>"
+
+
 # -- registry ----------------------------------------------------------------------------------------------------------
-_OPERATORS: Registry[Operator] = Registry("mis-modelling operator", "orpipe.mutate")
-_O = TypeVar("_O", bound=type[Operator])
+_ALL: Registry[Operator | InstanceOperator] = Registry("mis-modelling operator", "orpipe.mutate")
+_O = TypeVar("_O", bound=type[Operator] | type[InstanceOperator])
 
 
 def operator(id: str, title: str, group: str, explanation: str) -> Callable[[_O], _O]:
-    """Registers an Operator class.  Raises OrpipeError for an id declared twice or an unknown group."""
+    """Registers an Operator or InstanceOperator class.  Raises OrpipeError for an id declared twice or an unknown group."""
     def register(cls: _O) -> _O:
         if group not in GROUPS:
             raise OrpipeError(f"mis-modelling operator '{id}' names no group '{group}'; use one of {', '.join(GROUPS)}")
         cls.id, cls.title, cls.group, cls.explanation = id, title, group, explanation
-        _OPERATORS.add(id, cls())
+        _ALL.add(id, cls())
         return cls
 
     return register
 
 
 def operators() -> tuple[Operator, ...]:
-    """All operators, by group and id."""
-    return tuple(sorted(_OPERATORS, key=lambda o: (GROUPS.index(o.group), o.id)))
+    """All operators on the symbolic model, by group and id."""
+    return tuple(sorted((o for o in _ALL if isinstance(o, Operator)), key=lambda o: (GROUPS.index(o.group), o.id)))
 
 
-def operator_by_id(id: str) -> Operator:
+def instance_operators() -> tuple[InstanceOperator, ...]:
+    """Those that need the data of an instance (orpipe.mutate.slips), by id."""
+    return tuple(o for o in _ALL if isinstance(o, InstanceOperator))
+
+
+def operator_by_id(id: str) -> Operator | InstanceOperator:
     """Raises NotFound with the nearest id."""
-    return _OPERATORS[id]
+    return _ALL[id]
 
 
 # -- mutants of a model ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.linking import switches
 from orpipe.mutate.part import Part
-from orpipe.mutate.places import is_data, is_negative, letters, mentions, minus, number, rename, term_spots, times, unused
+from orpipe.mutate.places import has_data, is_data, is_negative, letters, mentions, minus, number, rename, term_spots, times, unused
 from orpipe.mutate.words import Account, Words
 
 
@@ -103,3 +103,69 @@ class MaxForSum(Operator):
             f"{w.formula(row)}, where it should count the total over all {w.plural(k.set)}",
             f"once the {size} value is as good as it can be, all the {small} ones {so}",
             f"leave out that constraint with its variable, and write the term as {w.write(part.term)}")
+
+
+@operator(
+    "gross-for-net", "The gross figure stands where the net one is meant", "objective",
+    "\"Sells at 9\" is not what remains of it. A profit is revenue less cost, a net cost is expense less what comes back; a text that speaks "
+    "of \"earnings\" or \"the total cost\" invites to count one side only.")
+class GrossForNet(Operator):
+    special = True
+
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        yield from self.sides(model)
+        for t in model.objective.terms:
+            for spot in term_spots(t):
+                match spot.node:
+                    case n.Mul(left=n.Add(terms=terms) as net, right=e) | n.Mul(left=e, right=n.Add(terms=terms) as net) if (
+                            is_data(net) and n.has_variables(e)):
+                        gross = n.addition(*(x for x in terms if not is_negative(x)))
+                        if has_data(gross) and gross != net:
+                            yield spot.part(n.Mul(gross, e), "", net, gross)
+
+    @staticmethod
+    def sides(model: n.Model) -> Iterator[Part]:
+        """All terms that count against the sense of the others, gone at once."""
+        less = [t for t in model.objective.terms if is_negative(t.expr)]
+        rest = [t for t in model.objective.terms if t not in less and n.has_variables(t.expr)]
+        if less and rest:
+            yield Part("objective", less[0].name, less[0], None, "all" if len(less) > 1 else "", less, None, tuple((t, None) for t in less[1:]))
+
+    def tell(self, w: Words, part: Part) -> Account:
+        if part.after is None:
+            names = w.series(f"the {w.term(t, last=True)}" for t in part.old)
+            return Account.of(
+                f"the objective counts the gross figure and takes nothing off it: it leaves out {names}",
+                "without what is taken off, plans look better or worse than they are, and the optimal value is not the net one",
+                f"subtract again {w.series(w.write(t) for t in part.old)}" if len(part.old) > 1 else f"add the term {w.write(part.old[0])}")
+        return Account.of(
+            f"the {w.term(part.term)} counts {w.ex(part.new)} for each unit where it should count {w.ex(part.old)}, the net figure",
+            "without what is taken off, each unit looks better or worse than it is, and the optimal value is not the net one",
+            w.repair(part))
+
+
+@operator(
+    "constant-dropped", "A constant of the objective is left out", "objective",
+    "Rent that is due in any case, revenue that is fixed by contract: what no decision changes looks as if it could be left out. It does not "
+    "change the plan, but it is part of the value that is asked for.")
+class ConstantDropped(Operator):
+    special = True
+
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        for t in model.objective.terms:
+            if not n.has_variables(t.expr):
+                if len(model.objective.terms) > 1:
+                    yield Part("objective", t.name, t, None, "", t.expr)
+                continue
+            for spot in term_spots(t):
+                if isinstance(spot.node, n.Add) and n.has_variables(spot.node):
+                    kept = n.addition(*(x for x in spot.node.terms if n.has_variables(x)))
+                    if kept != spot.node:
+                        yield spot.part(kept, "", n.addition(*(x for x in spot.node.terms if not n.has_variables(x))))
+
+    def tell(self, w: Words, part: Part) -> Account:
+        return Account.of(
+            f"the {w.term(part.term)} leaves out the constant {w.ex(part.old)}" if part.after is not None else
+            f"the objective leaves out the {w.term(part.term, last=True)}, since no decision changes it",
+            "the best plan may be the same without the constant, but the optimal value is off by it, and every comparison with it is wrong",
+            f"add the term {w.write(part.term)} to the objective" if part.after is None else w.repair(part))

@@ -8,14 +8,9 @@ from dataclasses import replace
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.part import Part
-from orpipe.mutate.places import addend_spots, addends, is_data, number, other, spots, times
+from orpipe.mutate.places import Spot, addend_spots, addends, is_data, letters, number, other, spots, times
+from orpipe.mutate.wholes import at_end
 from orpipe.mutate.words import Account, Words
-
-
-def _write(w: Words, part: Part) -> str:
-    if part.kind == "row":
-        return f"write the constraint as {w.write(part.row)}"
-    return f"write the term as {w.write(part.term)}"
 
 
 @operator(
@@ -50,7 +45,7 @@ class CoefficientsTransposed(Operator):
             f"{w.param(old.param)} are swapped",
             f"both indices run over the {w.plural(twice)}, so nothing fails, but every value is that of the opposite "
             "pair; the result is right only if the table is the same both ways",
-            _write(w, part))
+            w.repair(part))
 
 
 @operator(
@@ -76,7 +71,7 @@ class WrongParameter(Operator):
         return Account.of(
             f"the {w.host(part)} reads {w.data(new)} where it should read {w.data(old)}",
             f"{alike}, so nothing fails; the model is solved with numbers that belong elsewhere",
-            _write(w, part))
+            w.repair(part))
 
 
 @operator(
@@ -99,27 +94,61 @@ class CoefficientInverted(Operator):
             f"the {w.host(part)} {does} by {w.data(part.old)} where it should {due} by it",
             "a rate and its inverse are different numbers in different units; with the inverse, the two sides or "
             "the terms no longer measure the same thing, and what takes much is taken to take little",
-            _write(w, part))
+            w.repair(part))
 
 
-@operator(
-    "initial-stock-ignored", "A known quantity is left out of a constraint", "data",
-    "What is there already (stock on hand, hours already booked, a fixed delivery) enters a balance as a number "
-    "among variables. Left out, it is taken as zero, and must be made or bought once more.")
-class InitialStockIgnored(Operator):
-    def parts(self, model: n.Model) -> Iterator[Part]:
+class QuantityIgnored(Operator):
+    """Data among the terms of a constraint, left out."""
+
+    def spots(self, model: n.Model) -> Iterator[Spot]:
         for row in model.rows:
             for spot in addend_spots(row):
                 if spot.place.path and is_data(spot.node):
-                    yield spot.part(n.ZERO, "", spot.node, n.ZERO)
+                    yield spot
+
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        for spot in self.spots(model):
+            yield spot.part(n.ZERO, "", spot.node, n.ZERO)
+
+    def why(self, w: Words, part: Part) -> str:
+        raise NotImplementedError
 
     def tell(self, w: Words, part: Part) -> Account:
         old = part.old.arg if isinstance(part.old, n.Neg) else part.old
-        return Account.of(
-            f"the constraint `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.faulty)}",
-            "a quantity that a constraint does not mention is taken as zero, so the variables have to make up for it, or "
-            "need not provide for it",
-            f"{_write(w, part)}, which says that {w.because(part.row)}")
+        fault = f"the constraint `{part.name}` leaves out {w.data(old)} and reads {w.formula(part.faulty)}"
+        return Account.of(fault, self.why(w, part), w.says(part))
+
+
+@operator(
+    "known-quantity-dropped", "A known quantity is left out of a constraint", "data",
+    "A demand, hours already booked, a fixed delivery: what is known enters a balance as a number among variables. Where the variables "
+    "seem to tell the whole story, the number is left out and thereby taken as zero.")
+class KnownQuantityDropped(QuantityIgnored):
+    def why(self, w: Words, part: Part) -> str:
+        return ("a quantity that a constraint does not mention is taken as zero, so the variables have to make up for it, or "
+                "need not provide for it")
+
+
+@operator(
+    "initial-stock-ignored", "What is there at the start is ignored", "data",
+    "What is there already (stock on hand, people on the payroll) is told once, before the plan begins, and belongs to the first period alone. "
+    "A plan that starts from nothing makes or buys it once more.")
+class InitialStockIgnored(QuantityIgnored):
+    special = True
+
+    def spots(self, model: n.Model) -> Iterator[Spot]:
+        """In a constraint of the first period, what the data do not give for each period."""
+        for spot in super().spots(model):
+            row: n.Row = spot.host  # type: ignore[assignment]
+            k = at_end(row, "first")
+            if k is not None and k.name not in letters(spot.node):
+                yield spot
+
+    def why(self, w: Words, part: Part) -> str:
+        k = at_end(part.row, "first")
+        assert k is not None
+        return (f"the first {w.noun(k.set)} then begins with nothing, so the plan has to provide what is there already, or need not "
+                "account for it")
 
 
 @operator(
@@ -143,7 +172,7 @@ class DataDoubled(Operator):
             f"the constraint `{part.name}` has {w.ex(part.new)} where it should have {w.data(part.old)}, and so counts it "
             "twice",
             f"{side}, and the optimum answers another question than the text asks",
-            f"{_write(w, part)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(
@@ -170,7 +199,7 @@ class RequiredOncePerElement(Operator):
             f"counted once for {each} instead of once in all",
             "a number written inside a sum is added as often as the sum has terms, so the constraint asks for or allows a "
             "multiple of what is meant",
-            f"{_write(w, part)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.part import Part
+from orpipe.mutate.places import is_data, number, times
 from orpipe.mutate.words import Account, Words
 
 
@@ -93,6 +94,25 @@ class UpperBoundMissing(Operator):
             f"the variable {w.var(v.symbol)} has no upper bound where it should be at most {w.data(part.old)}",
             "without the bound plans beyond the limit are admitted, and the optimum takes one of them whenever that "
             "pays",
+            _declare(w, v))
+
+
+@operator(
+    "upper-bound-too-small", "An upper bound is too small", "domains",
+    "\"At most 40 in two shifts\", \"40 in all, on both lines\": a limit that is split, or taken for one of two, is only half of what is "
+    "allowed. The plans above it are lost, and nothing shows it but a worse optimum.")
+class UpperBoundTooSmall(Operator):
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        for v in model.variables:
+            if v.kind != "binary" and v.upper is not None and is_data(v.upper):
+                half = times(number("1/2"), v.upper)
+                yield Part("bound", v.symbol, v, replace(v, upper=half), "upper", v.upper, half)
+
+    def tell(self, w: Words, part: Part) -> Account:
+        v = part.variable
+        return Account.of(
+            f"the variable {w.var(v.symbol)} is at most {w.ex(part.new)} where it should be at most {w.data(part.old)}",
+            "plans between the two limits are lost, so the optimum may be worse than the true one or no plan may be left",
             _declare(w, v))
 
 

@@ -9,6 +9,7 @@ from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
 from orpipe.mutate.part import Part
 from orpipe.mutate.places import (
+    Place,
     Spot,
     addend_spots,
     bound,
@@ -18,6 +19,7 @@ from orpipe.mutate.places import (
     number,
     other,
     parameters,
+    row_spots,
     times,
     variables,
 )
@@ -108,7 +110,7 @@ class LinkingMissing(Operator):
             "is 1 or 0",
             "nothing then makes the choice a condition of its effect: it can be left at 0, at no cost, and the effect "
             "be had all the same",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(
@@ -130,7 +132,7 @@ class ConditionUnconditional(Operator):
             "it should hold in only one of the two cases",
             "a rule that is imposed in both cases refuses plans that are allowed, so the optimum may be worse than "
             "the true one or no plan may be left",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(
@@ -142,6 +144,24 @@ class SwitchTermDropped(Operator):
         for s in switches(model):
             if not s.alone and not s.relaxes:
                 yield s.spot.part(n.ZERO, "", s.ref, s.spot.node)
+        for row in model.rows:
+            if row.relation != "=":
+                yield from self.summed(model, row)
+
+    @staticmethod
+    def summed(model: n.Model, row: n.Row) -> Iterator[Part]:
+        """Among the terms of a sum, beside amounts: set-up times in a limit on time."""
+        heavier = "left" if row.relation == "<=" else "right"
+        for spot in row_spots(row):
+            match getattr(row, heavier), spot.node:
+                case n.Sum(body=n.Add(terms=terms) as body), n.VarRef(var=v) if (
+                        spot.side == heavier and model.var_by[v].kind == "binary" and len(spot.place.path) > 1 and spot.place.path[0] == 0):
+                    own = terms[spot.place.path[1]]
+                    rest = tuple(t for t in terms if t is not own)
+                    if variables(own) == {v} and not isinstance(own, n.Neg) and any(
+                            model.var_by[x].kind != "binary" for x in variables(*rest)):
+                        inner = replace(spot, place=Place((0,), body, (), ()))
+                        yield inner.part(n.addition(*rest), v, spot.node, own)
 
     def tell(self, w: Words, part: Part) -> Account:
         y = part.old
@@ -149,7 +169,7 @@ class SwitchTermDropped(Operator):
             f"the constraint `{part.name}` takes no account of {w.var(y.var)}: it reads {w.formula(part.faulty)}",
             "the constraint was to bind harder when the choice is made; without its term the choice has no consequence "
             "there, and plans are admitted that the text rules out",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(
@@ -169,7 +189,7 @@ class BigMTooSmall(Operator):
             "half as much",
             "a switched limit that is too small cuts off plans that are allowed, which shows as an optimum worse "
             "than the true one or as a model without a plan",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 @operator(
@@ -189,7 +209,34 @@ class ImplicationReversed(Operator):
             f"when {w.var(y.var)} is 1 holds when it is 0, and the other way round",
             "the rule binds in the case in which it should be lifted and is lifted where it should bind, so wrong "
             "plans are admitted and right ones refused",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
+
+
+@operator(
+    "if-then-converse", "An if-then rule is read backwards", "linking",
+    "\"Whoever takes A needs B\" says nothing about those who have B. \"Only if\", \"requires\" and \"presupposes\" put the condition "
+    "behind its consequence, and the rule is easily written the other way round.")
+class IfThenConverse(Operator):
+    special = True
+
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        for row in model.rows:
+            if row.relation != "=" and all(isinstance(x, n.VarRef) and model.var_by[x.var].kind == "binary" for x in (row.left, row.right)):
+                wrong: n.Relation = ">=" if row.relation == "<=" else "<="
+                yield Part("row", row.name, row, replace(row, relation=wrong), "", *self.pair(row))
+
+    @staticmethod
+    def pair(row: n.Row) -> tuple[n.Expr, n.Expr]:
+        """(a, b) of: if a, then b."""
+        return (row.left, row.right) if row.relation == "<=" else (row.right, row.left)
+
+    def tell(self, w: Words, part: Part) -> Account:
+        a, b = part.old, part.new
+        return Account.of(
+            f"the constraint `{part.name}` reads {w.formula(part.faulty)}, by which {w.ex(a)} must be 1 where {w.ex(b)} is, and {w.ex(a)} alone is "
+            f"free; it should say that {w.ex(b)} must be 1 where {w.ex(a)} is",
+            "an if-then rule holds in one direction: what it asks for may be there without its condition, and not the other way round",
+            w.says(part))
 
 
 @operator(
@@ -222,7 +269,7 @@ class LimitAsTotal(Operator):
             f"where it should use {w.data(part.old)}",
             "such a total may well keep the switch working, but it is not the limit that is meant: once the switch is "
             "on, as much as the whole total may go through it",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))
 
 
 def total_of(p: n.ParamDecl, taken: set[str]) -> n.Sum:

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from orpipe.algebra.nodes import Model, Objective, Row, Term, VarDecl
 
-Kind = Literal["row", "objective", "variable", "bound"]
+Kind = Literal["row", "objective", "variable", "bound", "data", "model"]
 Piece = Row | Term | Objective | VarDecl
 
 
@@ -15,7 +15,7 @@ Piece = Row | Term | Objective | VarDecl
 class Site:
     """Where an operator applies.
 
-    name: of the row or objective term, "objective" for its sense, symbol of the variable.  detail tells sites of one
+    name: of the row or objective term, "objective" for its sense, symbol of the variable or parameter.  detail tells sites of one
     operator in one place apart ("i != j", "<=", "d as q"); "" where there is only one.
     """
 
@@ -32,6 +32,7 @@ class Part:
     """The right and the faulty form of one piece of the model.
 
     kind "row": Rows; "objective": Terms, or Objectives when the sense changes; "variable" and "bound": VarDecls.
+    "data" and "model" (orpipe.mutate.slips) have no pieces of the model: before and after are None, old and new tell all.
     before is None for something added, after None for something dropped.  old and new are the smallest nodes that
     differ, where the operator can name them (a factor, a condition, the index summed over); else None.
     more: (before, after) of further pieces that change with it (a new variable and the row that defines it).

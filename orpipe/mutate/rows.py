@@ -231,5 +231,5 @@ class OffByOne(Operator):
             f"the constraint `{row.name}` has {w.ex(wrong)} where it should have {w.ex(part.old)}, one too {size}, {reads}",
             "with whole numbers \"fewer than\" and \"at most\" differ by one, and so do \"more than\" and \"at "
             "least\"; the plans on the edge are just the ones an optimum tends to use",
-            f"write the constraint as {w.write(row)}, which says that {w.because(row)}")
+            w.says(part))
 

@@ -14,12 +14,6 @@ from orpipe.mutate.places import Spot, number, spots, times
 from orpipe.mutate.words import Account, Words
 
 
-def _write(w: Words, part: Part) -> str:
-    if part.kind == "row":
-        return f"write the constraint as {w.write(part.row)}"
-    return f"write the term as {w.write(part.term)}"
-
-
 def _effect(w: Words, part: Part) -> str:
     """What a number of the wrong size does, to follow "what it should"."""
     if part.kind == "row":
@@ -54,7 +48,7 @@ class UnitScaleOff(Operator):
         return Account.of(
             f"the {w.host(part)} multiplies {w.data(part.old)} by {w.ex(size)}, as though the number were given in another unit",
             f"the number is in the unit of the rest already; converted once more it weighs {size.value} times what it should{_effect(w, part)}",
-            _write(w, part))
+            w.repair(part))
 
 
 @operator(
@@ -72,7 +66,7 @@ class PercentAsFraction(Operator):
         return Account.of(
             f"the {w.host(part)} divides {w.data(part.old)} by 100 where it is a fraction already",
             f"the number then counts a hundredth of what it should{_effect(w, part)}",
-            _write(w, part))
+            w.repair(part))
 
 
 @operator(
@@ -94,13 +88,13 @@ class CoefficientMissing(Operator):
             return Account.of(
                 f"the {w.host(part)} leaves out {w.data(part.old)} and has {w.ex(part.new)} on its own",
                 f"a switch is 0 or 1; without its coefficient the constraint {room}",
-                _write(w, part))
+                w.repair(part))
         measure = "the two sides no longer measure the same thing" if part.kind == "row" else (
             f"the term no longer measures {w.the(part.term.meaning)}")
         return Account.of(
             f"the {w.host(part)} leaves out the coefficient {w.data(part.old)} and adds up {w.amount(part.new)} as it stands",
             f"{w.ex(part.old)} is then taken for 1 throughout, whatever the data say, and {measure}",
-            _write(w, part))
+            w.repair(part))
 
 
 @operator(
@@ -125,4 +119,4 @@ class KeysMisaligned(Operator):
         return Account.of(
             f"the {w.host(part)} reads {w.ex(new)} where it should read {w.data(old)}: every {noun} gets the number of the {noun} {side} it",
             "the table is complete, so nothing fails, and the totals may even be right, but the plan is made for numbers that belong elsewhere",
-            _write(w, part))
+            w.repair(part))

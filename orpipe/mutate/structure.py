@@ -26,13 +26,6 @@ from orpipe.mutate.safety import facts
 from orpipe.mutate.words import Account, Words
 
 
-def _says(w: Words, part: Part) -> str:
-    """The repair of a constraint or term, with what the constraint says."""
-    if part.kind == "row":
-        return f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}"
-    return f"write the term as {w.write(part.term)}"
-
-
 def total(e: n.Expr, k: n.Index) -> n.Expr:
     """The sum of `e` over all k, taken into sums of terms; what does not depend on k is multiplied by |K|."""
     match e:
@@ -81,7 +74,7 @@ class Aggregated(Operator):
             f"for each {w.noun(k.set)}: it reads {w.formula(part.faulty)}",
             f"a total says nothing about its parts: too much for one {w.noun(k.set)} can hide behind too little for "
             "another",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -115,7 +108,7 @@ class PerElement(Operator):
         return Account.of(
             f"the constraint `{part.name}` stands for each {w.noun(k.set)} alone where it should hold for the sum over the "
             f"{w.plural(k.set)}: it reads {w.formula(part.faulty)}",
-            why, _says(w, part))
+            why, w.says(part))
 
 
 @operator(
@@ -147,7 +140,7 @@ class SumForMax(Operator):
             f"should be compared with each {w.noun(k.set)} on its own: it reads {w.formula(part.faulty)}",
             "the largest or smallest of several values is not their sum; the model measures another quantity and may "
             "prefer another plan",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -241,7 +234,7 @@ class LagMissing(Operator):
             f"{noun} instead of {due}",
             f"the shifted index is what carries a value from one {noun} to another; without it nothing is carried over "
             "there",
-            _says(w, part))
+            w.says(part))
 
 
 def _at(node: n.VarRef | n.ParamRef, at: int) -> str:
@@ -266,7 +259,7 @@ class SumConditionDropped(Operator):
         return Account.of(
             f"the sum in the {w.host(part)} leaves out the condition {w.ex(part.old)} and runs over everything",
             "it then counts items that the text excludes, so the total is another one than the text speaks of",
-            _says(w, part))
+            w.says(part))
 
 
 @operator(
@@ -287,7 +280,7 @@ class RowConditionDropped(Operator):
             "should not",
             "a rule that is imposed where the text does not state it refuses plans that are allowed, so the optimum "
             "may be worse than the true one or no plan may be left",
-            _says(w, part))
+            w.says(part))
 
 
 def _always_filled(row: n.Row) -> bool:
@@ -319,4 +312,4 @@ class PairsCountedTwice(Operator):
             f"{w.ex(part.old)}, so each pair is counted {effect}",
             "the sum is about twice, or half, of what the text means, and weighs too much or too little against the "
             "rest of the model",
-            _says(w, part))
+            w.says(part))

@@ -14,11 +14,28 @@ from orpipe.mutate.rows import is_alternative, picks_one
 from orpipe.mutate.words import Account, Words
 
 
-def _missing(row: n.Row) -> Part:
-    return Part("row", row.name, row, None)
+class RuleMissing(Operator):
+    """A whole constraint that is gone: which ones, and what follows.  lost: what stands between "is missing, " and what the
+    constraint says."""
+
+    special = True
+    lost = "so nothing says"
+
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
+        raise NotImplementedError
+
+    def why(self, w: Words, row: n.Row) -> str:
+        raise NotImplementedError
+
+    def parts(self, model: n.Model) -> Iterator[Part]:
+        yield from (Part("row", row.name, row, None) for row in self.rows(model))
+
+    def tell(self, w: Words, part: Part) -> Account:
+        return Account.of(f"the constraint `{part.name}` is missing, {self.lost} that {w.because(part.row)}", self.why(w, part.row),
+                          f"add the constraint {w.write(part.row)}")
 
 
-def _at(row: n.Row, end: str) -> n.Index | None:
+def at_end(row: n.Row, end: str) -> n.Index | None:
     """The index that the row fixes at an end of its set."""
     for c in n.conditions(row.where):
         if isinstance(c, n.Edge) and c.op == "=" and c.end == end:
@@ -30,64 +47,76 @@ def _at(row: n.Row, end: str) -> n.Index | None:
     "first-period-missing", "The rule of the first period is left out", "missing",
     "The first period begins with what is there and needs a constraint of its own. A model that writes only the general rule, from the second "
     "period on, lets the first one begin with anything.")
-class FirstPeriodMissing(Operator):
-    special = True
+class FirstPeriodMissing(RuleMissing):
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
+        return (row for row in model.rows if at_end(row, "first"))
 
-    def parts(self, model: n.Model) -> Iterator[Part]:
-        yield from (_missing(row) for row in model.rows if _at(row, "first"))
-
-    def tell(self, w: Words, part: Part) -> Account:
-        k = _at(part.row, "first")
+    def why(self, w: Words, row: n.Row) -> str:
+        k = at_end(row, "first")
         assert k is not None
-        return Account.of(
-            f"the constraint `{part.name}` is missing, so nothing says that {w.because(part.row)}",
-            f"the later {w.plural(k.set)} build on the first; without a rule of its own that one begins with whatever the others need",
-            f"add the constraint {w.write(part.row)}")
+        return f"the later {w.plural(k.set)} build on the first; without a rule of its own that one begins with whatever the others need"
 
 
 @operator(
     "final-stock-ignored", "What must be left at the end is ignored", "missing",
     "A plan that ends with its last period uses up everything, unless the text asks for something to be left. That sentence often comes "
     "last, and seems to be outside the plan.")
-class FinalStockIgnored(Operator):
-    special = True
+class FinalStockIgnored(RuleMissing):
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
+        return (row for row in model.rows if at_end(row, "last"))
 
-    def parts(self, model: n.Model) -> Iterator[Part]:
-        yield from (_missing(row) for row in model.rows if _at(row, "last"))
-
-    def tell(self, w: Words, part: Part) -> Account:
-        k = _at(part.row, "last")
+    def why(self, w: Words, row: n.Row) -> str:
+        k = at_end(row, "last")
         assert k is not None
-        return Account.of(
-            f"the constraint `{part.name}` is missing, so nothing says that {w.because(part.row)}",
-            f"after the last {w.noun(k.set)} nothing has a use any more, so an optimum leaves nothing that the model does not ask for",
-            f"add the constraint {w.write(part.row)}")
+        return f"after the last {w.noun(k.set)} nothing has a use any more, so an optimum leaves nothing that the model does not ask for"
 
 
 @operator(
     "subtour-elimination-missing", "Nothing forbids separate rounds", "missing",
     "That a tour is one round seems to follow from leaving and entering each place once. It does not: two or three short rounds do so as "
     "well, and are often cheaper.")
-class SubtourEliminationMissing(Operator):
+class SubtourEliminationMissing(RuleMissing):
+    lost = "so separate rounds are admitted, and nothing says"
+
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
+        for row, _ in _round(model):
+            if not any(s.row.name == row.name and s.links for s in switches(model)):
+                yield row
+
+    def why(self, w: Words, row: n.Row) -> str:
+        return ("leaving and entering each place once is also true of several short rounds side by side; the optimum takes them when they are "
+                "cheaper than one long round")
+
+
+def _round(model: n.Model) -> Iterator[tuple[n.Row, set[str]]]:
+    """The constraints that make one round of a tour, each with the variables of the tour that its helpers (orders, loads) meet."""
+    visits = {v for row in model.rows if picks_one(model, row) for v in variables(row.left, row.right) if _arc(model, v)}
+    for row in model.rows if visits else ():
+        helpers = {v for v in variables(row.left, row.right) if model.var_by[v].auxiliary}
+        tied = visits & variables(*(e for r in model.rows if helpers & variables(r.left, r.right) for e in (r.left, r.right)))
+        if helpers and tied:
+            yield row, tied
+
+
+@operator(
+    "order-unlinked", "The places in the order know nothing of the tour", "missing",
+    "Numbering the places forbids separate rounds only if each step of the tour raises the number. A model that numbers the places, and says "
+    "nothing of the way in that constraint, has numbers that mean nothing.")
+class OrderUnlinked(Operator):
     special = True
 
     def parts(self, model: n.Model) -> Iterator[Part]:
-        visits = {v for row in model.rows if picks_one(model, row) for v in variables(row.left, row.right) if _arc(model, v)}
-        if not visits:
-            return
-        for row in model.rows:
-            helpers = {v for v in variables(row.left, row.right) if model.var_by[v].auxiliary}
-            tied = visits & variables(*(e for r in model.rows if helpers & variables(r.left, r.right) for e in (r.left, r.right)))
-            linked = any(s.row.name == row.name and s.links for s in switches(model))
-            if helpers and tied and not linked:
-                yield _missing(row)
+        tour = {row.name: tied for row, tied in _round(model)}
+        for s in switches(model):
+            if not s.alone and not s.relaxes and s.ref.var in tour.get(s.row.name, ()):
+                yield s.spot.part(n.ZERO, "", s.ref, s.spot.node)
 
     def tell(self, w: Words, part: Part) -> Account:
         return Account.of(
-            f"the constraint `{part.name}` is missing, so separate rounds are admitted, and nothing says that {w.because(part.row)}",
-            "leaving and entering each place once is also true of several short rounds side by side; the optimum takes them when they are "
-            "cheaper than one long round",
-            f"add the constraint {w.write(part.row)}")
+            f"the constraint `{part.name}` leaves out {w.var(part.old.var)} and reads {w.formula(part.faulty)}, so it orders the places without "
+            "regard to the way that is taken",
+            "any numbers fit then, and separate rounds are admitted as if the constraint were not there",
+            w.says(part))
 
 
 def _arc(model: n.Model, symbol: str) -> bool:
@@ -157,14 +186,17 @@ class SelfLoopsAllowed(Operator):
     "pairing-one-sided", "Pairs are checked from one side only", "missing",
     "In a pairing both sides have a rule: every task gets one agent, and every agent takes one task. The second seems to follow from the first, "
     "until one agent is best at everything.")
-class PairingOneSided(Operator):
-    special = True
+class PairingOneSided(RuleMissing):
+    lost = "so only one of the two sides has its rule, and nothing says"
 
-    def parts(self, model: n.Model) -> Iterator[Part]:
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
         sided = [(row, key) for row in model.rows if (key := self.side(model, row))]
         for row, (v, at) in sided:
             if any(w == v and there != at for _, (w, there) in sided):
-                yield _missing(row)
+                yield row
+
+    def why(self, w: Words, row: n.Row) -> str:
+        return "the side without a rule may be used several times or not at all, and the optimum does whatever pays"
 
     @staticmethod
     def side(model: n.Model, row: n.Row) -> tuple[str, int] | None:
@@ -175,12 +207,6 @@ class PairingOneSided(Operator):
                 fixed = [at for at, r in enumerate(refs) if r.index == row.forall[0].name]
                 return (v, fixed[0]) if len(fixed) == 1 and {r.index for r in refs} == {k.name, row.forall[0].name} else None
         return None
-
-    def tell(self, w: Words, part: Part) -> Account:
-        return Account.of(
-            f"the constraint `{part.name}` is missing, so only one of the two sides has its rule, and nothing says that {w.because(part.row)}",
-            "the side without a rule may be used several times or not at all, and the optimum does whatever pays",
-            f"add the constraint {w.write(part.row)}")
 
 
 @operator(
@@ -224,4 +250,4 @@ class BigMHuge(Operator):
             f"the constraint `{part.name}` uses the constant {w.ex(part.new)} where it should use {w.data(part.old)}",
             "the switch still works, but what the true constant limits is no longer limited, and a solver that takes 0.000001 for 0 lets the "
             "amount pass without the choice",
-            f"write the constraint as {w.write(part.row)}, which says that {w.because(part.row)}")
+            w.says(part))

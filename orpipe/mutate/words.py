@@ -165,6 +165,14 @@ class Words:
                 return f"`{sense}`"
         raise AssertionError(piece)
 
+    def repair(self, part: Part) -> str:
+        """write the constraint as ...; write the term as ..."""
+        return f"write the {'constraint' if part.kind == 'row' else 'term'} as {self.write(part.before)}"
+
+    def says(self, part: Part) -> str:
+        """The repair, for a constraint with what it says."""
+        return self.repair(part) + (f", which says that {self.because(part.row)}" if part.kind == "row" else "")
+
     # -- pieces with their words
     def host(self, part: Part) -> str:
         """constraint `capacity`; term `opening`"""

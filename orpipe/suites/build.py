@@ -19,14 +19,15 @@ from orpipe.ground import ground, structure_hash
 from orpipe.mutate import Mutant, mutants
 from orpipe.proof import Certificate, Refuted, prove
 from orpipe.solve import Label, label
-from orpipe.suites.candidates import Candidate, aims_of, candidates, natural
+from orpipe.suites.candidates import Candidate, aims_of, candidates, natural, shaped
 from orpipe.suites.harmless import same_optimum
 from orpipe.suites.kills import SECONDS, Trial
+from orpipe.suites.spread import spread
 from orpipe.suites.suite import DataSet, Suite
 from orpipe.verify.equivalence import compare_problems
 from orpipe.verify.verdict import Verdict
 
-LEAST, MOST = 3, 8
+LEAST, SPREAD, MOST = 3, 6, 8  # SPREAD: with data sets that kill what one data set alone has killed
 _TURNS, _IDLE = 30, 8  # turns in all, and turns in a row that kill nothing
 _PATIENT = 3  # from this turn on, data that make the right model infeasible or unbounded may be kept too
 _NODES = 3000
@@ -56,7 +57,8 @@ def build_suite(family: Family, formulation: str, seed: int, *, proof_nodes: int
 def _chosen(family: Family, formulation: str, seed: int, proof_nodes: int, pool: Sequence[Mutant] | None) -> Suite:
     symbolic = family.symbolic(formulation)
     linear = lower(symbolic)
-    alive = {str(m): m for m in (mutants(linear) if pool is None else pool)}
+    known = mutants(linear) if pool is None else list(pool)
+    alive = {str(m): m for m in known}
     kept: list[Kept] = []
     idle = 0
     for turn in range(_TURNS):
@@ -78,14 +80,16 @@ def _chosen(family: Family, formulation: str, seed: int, proof_nodes: int, pool:
             if turn:  # the first, natural ones may both stay
                 break
         idle += 1
-    for level in range(1, len(family.levels) + 1):
-        if len(kept) >= LEAST:
-            break
-        extra = natural(family, formulation, seed, level, "more")
-        trial = None if extra is None else _trial(linear, extra)
-        if trial is not None and trial.label.status == "optimal" and (proof := _certificate(trial, proof_nodes)) is not None:
-            kept.append(Kept(trial, proof, ()))
-    trials = [k.trial for k in kept if k.trial.label.status == "optimal"]
+    more = [natural(family, formulation, seed, level, "more") for level in (1, min(2, len(family.levels)))]
+    wanted = (*shaped(family, formulation, linear, seed), *more) if len(kept) < SPREAD else ()
+    extra = [t for c in wanted if c is not None and (t := _trial(linear, c)) is not None]
+    chosen = max(LEAST, len(kept))  # proofs of equivalence are asked for on these; on the others the same answer is enough
+    proofs = {id(t): proof for t in extra if (proof := _certificate(t, proof_nodes)) is not None}
+    for trial in spread([k.trial for k in kept], [t for t in extra if id(t) in proofs], known, LEAST, SPREAD, _NODES):
+        fresh = tuple(key for key, m in alive.items() if trial.fate(m, _NODES, sure=True) == "killed")
+        kept.append(Kept(trial, proofs[id(trial)], fresh))
+        alive = {key: m for key, m in alive.items() if key not in fresh}
+    trials = [k.trial for k in kept[:chosen] if k.trial.label.status == "optimal"]
     survivors = tuple(key for key, m in alive.items() if not _harmless(trials, m))
     return Suite(structure_hash(symbolic), family.name, formulation, tuple(k.data_set() for k in kept), survivors)
 

@@ -26,6 +26,7 @@ from orpipe.scenarios import Labels, scenarios
 _FACTORS = tuple(Fraction(k, 20) for k in (2, 4, 7, 10, 13, 16, 18, 22, 25, 30, 40, 60, 80, 100))
 _LEVELS = (0, 1, 0, 1, 1, 0)
 PER_ROUND = 6
+_SINGLE = 6  # parameters moved on their own
 _DRAWS = 8  # tries of a sampler that may refuse
 
 Data = Mapping[str, Any]
@@ -65,6 +66,37 @@ def candidates(family: Family, formulation: str, linear: n.Model, seed: int, tur
             yield drawn
         else:
             yield _stressed(linear, drawn, stream(seed, "suite-stress", family.name, formulation, turn, k), aims)
+
+
+def shaped(family: Family, formulation: str, linear: n.Model, seed: int) -> Iterator[Candidate]:
+    """Draws of both sizes in two shapes that ordinary data seldom have.  fine: every number that need not be whole a little moved, with
+    one decimal more (no ties, no plan that is whole by luck); the same with one factor for all, which leaves balances in balance.  dear:
+    prices a thousandfold (a penalty that somebody invented is paid).  Then small draws with one parameter far off, each in turn."""
+    prices = tuple(dict.fromkeys(_params(tuple(t.expr for t in linear.objective.terms))))
+    for level in (1, min(2, len(family.levels))):
+        drawn = natural(family, formulation, seed, level, "shaped")
+        if drawn is None:
+            continue
+        rng = stream(seed, "suite-shaped", family.name, formulation, level)
+        data = dict(drawn.data)
+        for p in linear.params:
+            if not p.integer and p.symbol in data:
+                data[p.symbol] = _jittered(p, data[p.symbol], rng)
+        yield Candidate(data, level, "fine")
+        dear = {s: _moved(linear.param_by[s], drawn.data[s], _Scale(Fraction(1000), 0), 1, rng) for s in prices if s in drawn.data}
+        yield Candidate({**drawn.data, **dear}, level, "dear")
+        if level == 1:
+            yield from _one_by_one(linear, drawn, rng)
+
+
+def _one_by_one(linear: n.Model, drawn: Candidate, rng: np.random.Generator) -> Iterator[Candidate]:
+    known = [p for p in linear.params if p.symbol in drawn.data]
+    even = {p.symbol: _moved(p, drawn.data[p.symbol], _Scale(Fraction(11, 10), 1), 1, rng) for p in known}
+    yield Candidate({**drawn.data, **even}, drawn.level, "fine, all x 11/10")
+    for k in rng.permutation(len(known))[:_SINGLE].tolist():
+        factor = (Fraction(2, 5), Fraction(5, 2))[int(rng.integers(2))]
+        data = {**drawn.data, known[k].symbol: _moved(known[k], drawn.data[known[k].symbol], _Scale(factor, 0), 1, rng)}
+        yield Candidate(data, drawn.level, f"{known[k].symbol} x {factor}")
 
 
 def aims_of(linear: n.Model, kind: str, name: str) -> tuple[str, ...]:
@@ -168,6 +200,24 @@ def _moved(param: n.ParamDecl, value: Any, scale: _Scale, share: float, rng: np.
             for part in path[:-1]:
                 node = node[part]
             node[path[-1]] = scale.of(param, node[path[-1]])
+    return out
+
+
+def _jittered(param: n.ParamDecl, value: Any, rng: np.random.Generator) -> Any:
+    """Each entry by a factor of its own, 0.85 to 1.15; the halves of a symmetric table alike."""
+    if not isinstance(value, Mapping):
+        return _Scale(Fraction(int(rng.integers(850, 1151)), 1000), 1).of(param, value)
+    out = copy.deepcopy(value)
+    symmetric = len(param.indices) == 2 and param.indices[0].set == param.indices[1].set and _symmetric(out)
+    factors: dict[tuple, Fraction] = {}
+    for path in _leaves(value):
+        factors[path] = factor = Fraction(int(rng.integers(850, 1151)), 1000)
+        if symmetric:
+            factor = factors.get(path[::-1], factor)
+        node: Any = out
+        for part in path[:-1]:
+            node = node[part]
+        node[path[-1]] = _Scale(factor, 1).of(param, node[path[-1]])
     return out
 
 

@@ -11,7 +11,7 @@ from orpipe.families import families
 from orpipe.instances import Instance
 from orpipe.mutate import Mutant, mutants
 from orpipe.solve import Label
-from orpipe.suites.kills import Trial
+from orpipe.suites.kills import Fate, Trial
 from orpipe.suites.suite import Suite
 
 NODES = 60  # of one solver for each mutant; what that leaves open is not counted
@@ -30,16 +30,20 @@ class Discrimination:
 def discrimination(instance: Instance, found: Label, suite: Suite, nodes: int = NODES, iis: str | None = None) -> Discrimination:
     """A kill on the instance's data is an exact argument or one solver's proof; limits count against it.  iis: as in the column,
     of an infeasible instance."""
+    linear = lower(instance.family.symbolic(suite.formulation))
+    told = fates(Trial(linear, instance.data, instance.problem, found, () if iis is None else tuple(json.loads(iis))), suite, nodes)
+    if not told:
+        return Discrimination(None, None, ())
+    own = {key for key, fate in told.items() if fate == "killed"}
+    left = tuple(key for key in suite.survivors if key not in own)
+    return Discrimination(len(own) / len(told), 1 - len(left) / len(told), left)
+
+
+def fates(trial: Trial, suite: Suite, nodes: int = NODES) -> dict[str, Fate]:
+    """Of each truly different mutant on the trial's data, by key.  Every limit counts work, so that versions and data decide it."""
     by_key = _mutants(suite.family, suite.formulation)
     killed = [key for one in suite.sets for key in one.kills]
-    different = [key for key in (*killed, *suite.survivors) if key in by_key]
-    if not different:
-        return Discrimination(None, None, ())
-    linear = lower(instance.family.symbolic(suite.formulation))
-    trial = Trial(linear, instance.data, instance.problem, found, () if iis is None else tuple(json.loads(iis)))
-    own = {key for key in different if trial.fate(by_key[key], nodes, sure=False) == "killed"}
-    left = tuple(key for key in suite.survivors if key not in own)
-    return Discrimination(len(own) / len(different), 1 - len(left) / len(different), left)
+    return {key: trial.fate(by_key[key], nodes, sure=False) for key in (*killed, *suite.survivors) if key in by_key}
 
 
 @lru_cache(maxsize=64)

@@ -46,6 +46,11 @@ class Measured:
     headline_ms: float = 0.0
     held_out: list[bool] = field(default_factory=list)
     natural: list[bool] = field(default_factory=list)
+    kills: list[int] = field(default_factory=list)  # by data set, in order
+
+    def first(self, count: int) -> float:
+        """Share of the different mutants that the first data sets kill."""
+        return sum(self.kills[:count]) / max(1, sum(self.kills) + len(self.survivors))
 
     def row(self) -> list[object]:
         harmless = self.mutants - self.killed - len(self.survivors)
@@ -53,6 +58,7 @@ class Measured:
                 _share(self.suite), round(self.headline_ms, 1), _share(self.held_out), _share(self.natural)]
 
 
+COUNTS = (1, 2, 3, 5, 8)
 HEADER = ["structure", "mutants", "killed", "harmless", "survivors", "data sets", "CPU s", "headline", "suite", "headline ms", "held out", "natural"]
 
 
@@ -67,7 +73,8 @@ def measure(family: Family, formulation: str, seed: int, draws: int, held_out: b
     began = time.process_time()
     suite = build_suite(family, formulation, seed)
     killed = {key for one in suite.sets for key in one.kills}
-    found = Measured(name, len(pool), len(suite.sets), len(killed), suite.survivors, time.process_time() - began)
+    found = Measured(name, len(pool), len(suite.sets), len(killed), suite.survivors, time.process_time() - began,
+                     kills=[len(one.kills) for one in suite.sets])
     spent, count = 0.0, 0
     for level in range(1, len(family.levels) + 1):
         for index in range(draws):
@@ -133,10 +140,15 @@ def main(
             getattr(total, part).extend(getattr(m, part))
         total.survivors, total.seconds, total.headline_ms = (
             total.survivors + m.survivors, total.seconds + m.seconds, total.headline_ms + m.headline_ms / len(done))
+    for k in range(max(len(m.kills) for m in done.values())):
+        total.kills.append(sum(m.kills[k] for m in done.values() if k < len(m.kills)))
+    by_count = {k: total.first(k) for k in COUNTS}
     if as_json:
-        put_json({"header": HEADER, "rows": [*rows, total.row()], "survivors": {m.name: m.survivors for m in done.values() if m.survivors}})
+        put_json({"header": HEADER, "rows": [*rows, total.row()], "first": by_count,
+                  "survivors": {m.name: m.survivors for m in done.values() if m.survivors}})
         return
     put_table(HEADER, [*rows, total.row()])
+    say("killed by the first data sets of a suite: " + ", ".join(f"{k}: {share:.1%}" for k, share in by_count.items()))
     for m in done.values():
         for key in m.survivors:
             say(f"survivor in {m.name}: {key}")

@@ -25,11 +25,12 @@ from orpipe.ground import Data, ground
 from orpipe.instances import Instance, draw, stream
 from orpipe.lp import read_lp
 from orpipe.mps import read_mps
-from orpipe.mutate import mutants
+from orpipe.mutate import instance_mutants, instance_operators, mutants
 from orpipe.mutate.harmless import reformulation_by_id, reformulations
 from orpipe.mutate.places import parameters
+from orpipe.mutate.slips import optimum_of
 from orpipe.problem import Problem
-from orpipe.solve import Outcome
+from orpipe.solve import Label, Outcome, label
 from orpipe.testing.command import ROOT
 from orpipe.testing.verifier_methods import optimum
 from orpipe.verify.equivalence.redraw import Redraw
@@ -106,6 +107,21 @@ def pairs(cell: Cell, limit: int | None = None, seed: int = 0) -> Iterator[Pair]
         if a.difference(b) is not None:
             yield Pair(cell.place, cell.level, "mutant", mutant.operator.id, str(mutant.site), a, b, None,
                        lambda model=mutant.model: others.of(lambda data, _: ground(model, data)))  # type: ignore[misc]
+    yield from _slips(cell, instance, others, rng if limit else None)
+
+
+def _slips(cell: Cell, instance: Instance, others: Others, rng: np.random.Generator | None) -> Iterator[Pair]:
+    """Mistakes in the data, and answers instead of models (the same on other data); with rng one of each operator."""
+    found = label(instance.problem)
+    best = optimum_of(instance.problem, found.point, found.objective_exact) if isinstance(found, Label) else None
+    slips = instance_mutants(instance.linear, instance.data, best, rng)
+    if rng is not None:
+        own = [[m for m in slips if m.operator == op] for op in instance_operators()]
+        slips = [some[int(rng.integers(len(some)))] for some in own if some]
+    for m in slips:
+        yield Pair(cell.place, cell.level, "mutant", m.operator.id, str(m.site), instance.problem, ground(m.model, m.data), None,
+                   _none if m.part.kind == "data" else
+                   lambda m=m: others.of(lambda data, _: ground(m.model, {**m.data, **data})))  # type: ignore[misc]
 
 
 class Others:

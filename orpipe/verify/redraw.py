@@ -4,8 +4,10 @@
     found = redraw(task, run, reference)      the first difference ends it
 
 A program that reads the instance's data files is given each data set in the instance's own names.  One whose data stand in it
-as literals is re-bound (rebind.py).  A different status or optimum, as sure as any WRONG_OPTIMUM, is a difference; a failure of
-the program on other labels or sizes says nothing about its model and leaves the data set open.  Agreement proves nothing.
+as literals is re-bound (rebind.py).  A different status or optimum, as sure as any WRONG_OPTIMUM, is a difference.  A program that
+reads its data and raises on other labels or sizes is tried with other numbers under the instance's own: if it raises there each time
+(and there is an optimum), the failure is the answer's; if not, it is only less general, which says nothing about its model.
+Agreement proves nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from orpipe.algebra.idioms import lower
@@ -32,7 +34,7 @@ from orpipe.verify.answers import Answer
 from orpipe.verify.capture import Captured
 from orpipe.verify.rebind import Binding, bind
 from orpipe.verify.sandbox import Run
-from orpipe.verify.taxonomy import read_ending
+from orpipe.verify.taxonomy import Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide
 
@@ -50,6 +52,8 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 _DRAWS = 12  # draws of a sampler before a data set is given up
+_OWN, _LEAST_OWN = 4, 2  # data sets under the own labels that are tried; on so many at least a program has to raise
+_RAISED = (Failure.EXCEPTION, Failure.MISSING_KEY, Failure.MISSING_FILE, Failure.NO_MODEL)
 _MOST = 4000  # characters of a data set that evidence holds
 
 
@@ -78,6 +82,7 @@ class Task:
     sets: Sequence[Hidden]
     files: Sequence[str] = ()
     binding: Binding | None = None
+    own: Callable[[], Sequence[Hidden]] = tuple  # other numbers under the labels of the instance, for a program that fails
 
     def on(self, one: Hidden) -> tuple[str, Mapping[str, str]]:
         """The program and its files for one data set."""
@@ -95,6 +100,7 @@ class Outcome:
     agreed: int = 0
     difference: Mapping[str, Any] | None = None
     sentence: str = ""
+    failed: Judgement | None = None  # the answer's own failure: it raises with any other numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +166,20 @@ def task_of(answer: Answer, code: str, suites: Mapping[str, Suite], count: int) 
         suite = suites.get(str(instance["structure_hash"]))
         sets = tuple(map(Hidden.of, suite.sets)) if suite is not None and suite.sets else drawn(
             found.family.name, found.formulation, int(instance.get("level") or 1), str(instance["scenario"]), count)
-        return Task(code, "files", found.linear, sets[:count], tuple(answer.data)) if sets else "no hidden data could be drawn"
+        own = partial(same_shape, found.linear, data, str(instance["id"]))
+        return Task(code, "files", found.linear, sets[:count], tuple(answer.data), own=own) if sets else "no hidden data could be drawn"
     binding = bind(code, found.linear, data)
     if isinstance(binding, str):
         return binding
     sets = tuple(Hidden(other, text=write_mps(ground(found.linear, other)))
                  for other in binding.redraws(stream(0, "rebind", str(instance["id"])), count))
     return Task(code, "literals", found.linear, sets, binding=binding) if sets else "no other numbers of its data are valid"
+
+
+def same_shape(model: Model, data: Mapping[str, Any], key: str) -> tuple[Hidden, ...]:
+    """Other numbers for every parameter, the labels and sizes as they are."""
+    binding = Binding("", model, data, {p.symbol: () for p in model.params})
+    return tuple(Hidden(other, text=write_mps(ground(model, other))) for other in binding.redraws(stream(0, "own", key), _OWN))
 
 
 def _as_we_write(files: Mapping[str, str], model: Model, data: Mapping[str, Any]) -> bool:
@@ -176,8 +189,6 @@ def _as_we_write(files: Mapping[str, str], model: Model, data: Mapping[str, Any]
         return dict(files) == data_csv(model, data)
     except (ValueError, RecursionError, OrpipeError):
         return False
-
-
 
 
 @dataclass(frozen=True)
@@ -213,12 +224,16 @@ def redrawn(
         ended = means.run(program, files)
         ending = read_ending(ended, "", files, means.policy.strict)
         if ending.blame != "none" or ended.captured is None:
-            return Judgement(Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED, ending.reason, ending.failure)
+            verdict = Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED
+            return Judgement(verdict, ending.reason, ending.failure, evidence={"exception": ending.exception})
         truth = turned(truth, ended.captured.maximize)
         return decide(means.solve(ended.captured, truth, means.policy), truth, means.policy)
 
     found = redraw(task, on, means.reference)
     evidence = {**judgement.evidence, "redraw": {"agreed": found.agreed, "how": task.how}}
+    if found.failed is not None:
+        reason = f"with other numbers in its files (labels and sizes as they are) {found.failed.reason}; before: {judgement.reason}"
+        return Judgement(Verdict.ERROR, reason, found.failed.failure, "redraw", evidence), found.said
     if found.difference is None:
         return replace(judgement, evidence=evidence), found.said
     evidence["redraw"] = dict(found.difference)
@@ -236,7 +251,7 @@ def turned(truth: Truth, maximize: bool) -> Truth:
 def redraw(task: Task, run: Callable[[str, Mapping[str, str], Truth], Judgement], reference: Callable[[str], Truth]) -> Outcome:
     """Run the program on each data set.  run(code, files, truth): the verdict by the optimum, ERROR where the program failed;
     reference(MPS text): what is right."""
-    agreed, open_ = 0, ""
+    agreed, open_, raised = 0, "", []
     for k, one in enumerate(task.sets):
         truth = one.truth if one.truth is not None else reference(one.text)
         if truth.absent:
@@ -246,13 +261,39 @@ def redraw(task: Task, run: Callable[[str, Mapping[str, str], Truth], Judgement]
         if judged.verdict is Verdict.SAME_OPTIMUM:
             agreed += 1
         elif judged.verdict is Verdict.WRONG_OPTIMUM:
-            text = json.dumps(one.data, ensure_ascii=False)
-            evidence = {"data_set": k + 1, "how": task.how, "agreed_before": agreed, "reason": judged.reason,
-                        "data": one.data if len(text) <= _MOST else text[:_MOST] + " ..."}
-            return Outcome(f"differs: data set {k + 1}: {judged.reason}", agreed, evidence,
-                           f"on other data ({'its files' if task.how == 'files' else 'its literals'} re-drawn) {judged.reason}")
+            return _differs(task, one, judged, k + 1, agreed, "its files re-drawn" if task.how == "files" else "its literals re-drawn")
+        elif task.how == "files" and judged.verdict is Verdict.ERROR and judged.failure in _RAISED:
+            raised.append(judged)
         else:
             open_ = open_ or f"data set {k + 1}: {judged.reason}"
+    if raised:
+        return _failed(task, raised, agreed, run, reference)
     if agreed:
         return Outcome(f"redraw({agreed})" + (f"; open: {open_}" if open_ else ""), agreed)
     return Outcome(f"undecided: {open_ or 'no data set could be used'}")
+
+
+def _differs(task: Task, one: Hidden, judged: Judgement, place: int, agreed: int, what: str) -> Outcome:
+    text = json.dumps(one.data, ensure_ascii=False)
+    evidence = {"data_set": place, "how": task.how, "agreed_before": agreed, "reason": judged.reason,
+                "data": one.data if len(text) <= _MOST else text[:_MOST] + " ..."}
+    return Outcome(f"differs: data set {place}: {judged.reason}", agreed, evidence, f"on other data ({what}) {judged.reason}")
+
+
+def _failed(task: Task, raised: Sequence[Judgement], agreed: int, run: Callable[[str, Mapping[str, str], Truth], Judgement],
+            reference: Callable[[str], Truth]) -> Outcome:
+    """Of a program that raised on hidden data: does it with any other numbers, or only with other labels and sizes?"""
+    said = f"failed on {len(raised)} of {len(task.sets)}: {raised[0].evidence.get('exception') or raised[0].failure}"
+    said = f"redraw({agreed}); {said}" if agreed else said
+    again: list[Judgement] = []
+    for k, one in enumerate(task.own()):
+        truth = reference(one.text)
+        if not truth.values:
+            continue  # a program may refuse data that have no plan
+        again.append(run(*task.on(one), replace(truth, maximize=task.model.objective.sense == "maximize")))
+        if again[-1].verdict is Verdict.WRONG_OPTIMUM:
+            return _differs(task, one, again[-1], k + 1, agreed, "its files with other numbers, labels and sizes as they are")
+    if len(again) >= _LEAST_OWN and all(j.verdict is Verdict.ERROR and j.failure in _RAISED for j in again):
+        return Outcome(f"{said}; with its own labels and sizes on {len(again)} of {len(again)}", agreed, failed=again[0])
+    same = sum(j.verdict is Verdict.SAME_OPTIMUM for j in again)
+    return Outcome(f"{said}; with its own labels and sizes it agrees on {same} of {len(again)}" if again else said, agreed)

@@ -201,7 +201,7 @@ class _Sum:
         if row.get("method"):
             self.tiers[f"{verdict}: {row['method']}"] += 1
         if row.get("redraw"):
-            self.redraws[str(row["redraw"]).partition(":")[0]] += 1
+            self.redraws[str(row["redraw"]).partition(":")[0].partition(" on ")[0]] += 1  # «failed on 2 of 3: KeyError»
 
     def slice(self, name: str, ks: Sequence[int], seed: int) -> Slice:
         problems = list(self.problems.values())

@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 
+from orpipe.build.audit_headline import EVERY, recounted, sampled
+from orpipe.build.audit_records import Undecided
 from orpipe.build.audit_suites import Open, Stated, instance_finding, row_checks, stated, suite_checks
+from orpipe.build.case import Case
+from orpipe.build.infeasible import tighten
+from orpipe.build.slot import instance_row
+from orpipe.config import Recipe
 from orpipe.families import families
-from orpipe.suites import build_suite, suite_rows
+from orpipe.instances import draw
+from orpipe.proof import Facts, facts
+from orpipe.solve import Label, label
+from orpipe.suites import Suite, build_suite, discrimination, suite_rows
 
 Row = dict[str, Any]
 
@@ -79,3 +88,50 @@ def test_shares_of_instances_follow_from_the_suite(made: list[Row]) -> None:
                          ({"discrimination_headline": 0.95}, "discrimination_headline is"), ({"discrimination_headline": 0.05}, "not between"),
                          ({"survivors": None}, "survivors are"), ({"structure_hash": "g"}, "there is no suite")]:
         assert words in str(instance_finding(good | wrong, suites)), wrong
+
+
+@pytest.fixture(scope="module")
+def instances() -> list[tuple[Row, Suite]]:
+    """Rows as a run writes them: linear and integer programs, and one that is infeasible."""
+    recipe, found = Recipe(families=["knapsack", "diet"]), []
+    for name in ("knapsack", "diet"):
+        suite = build_suite(families[name], "standard", 0)
+        drawn = draw(name, 1, 0, 8000)
+        right = label(drawn.problem)
+        assert isinstance(right, Label)
+        pairs = [(drawn, right)]
+        if name == "diet" and (tight := tighten(Case(drawn, right, 500), 0)) is not None:
+            pairs.append((tight.instance, tight.label))
+        for instance, proved in pairs:
+            more = facts(instance.problem, proved, 500)
+            assert isinstance(more, Facts)
+            found.append((instance_row(instance, proved, more, discrimination(instance, proved, suite, iis=more.iis), recipe), suite))
+    return found
+
+
+def test_the_headline_is_tried_again_and_must_be_the_same(instances: list[tuple[Row, Suite]]) -> None:
+    assert [row["status"] for row, _ in instances] == ["optimal", "optimal", "infeasible"]
+    for row, suite in instances:
+        assert recounted(row, suite) is None
+        different = sum(len(one.kills) for one in suite.sets) + len(suite.survivors)
+        for step in (-1, 1, 0.5):
+            told = recounted(row | {"discrimination_headline": row["discrimination_headline"] + step / different}, suite)
+            assert isinstance(told, str) and "tried again" in told
+        assert "of no mutant" not in str(recounted(row | {"discrimination_headline": None}, suite))
+        assert isinstance(recounted(row | {"survivors": '["x"]'}, suite), str)
+
+
+def test_what_cannot_be_tried_again_is_undecided(instances: list[tuple[Row, Suite]]) -> None:
+    row, suite = instances[1]
+    for changed, words in (({"generator_version": "0.0.1"}, "version 0.0.1"), ({"structure_hash": "0" * 16}, "not known"),
+                           ({"solution": "{}", "objective_exact": "1"}, "its solution")):
+        told = recounted(row | changed, suite)
+        assert isinstance(told, Undecided) and words in told.why
+
+
+def test_a_fixed_sample_is_tried_again() -> None:
+    met: set[str] = set()
+    rows = [{"id": f"x-{k}", "structure_hash": "ab"[k % 2]} for k in range(2000)]
+    chosen = [row["id"] for row in rows if sampled(row, met)]
+    assert chosen[:2] == ["x-0", "x-1"] and 2000 / EVERY * 0.7 < len(chosen) < 2000 / EVERY * 1.4
+    assert chosen == [row["id"] for row in rows if sampled(row, met) or row["id"] in ("x-0", "x-1")]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,16 +18,20 @@ from orpipe.build.infeasible import tighten
 from orpipe.build.schema import CONFIGS
 from orpipe.data import validate
 from orpipe.errors import UsageError
+from orpipe.exact import fraction
 from orpipe.families import families
 from orpipe.ground import Variants, ground, ground_arrays, structure_hash
 from orpipe.instances import draw
 from orpipe.mutate import mutants
+from orpipe.mutate.places import parameters
 from orpipe.proof.iis import iis
+from orpipe.render.files import entries
 from orpipe.solve import Label, label
 from orpipe.suites import Shelf, Suite, build_suite, discrimination, read_suites, shelf, suite_rows
-from orpipe.suites.candidates import candidates
+from orpipe.suites.candidates import candidates, shaped
 from orpipe.suites.kills import Trial
 from orpipe.suites.same import content
+from orpipe.suites.spread import spread
 
 SMALL = ("knapsack", "transportation", "min_cost_flow", "production_planning")
 
@@ -61,6 +67,51 @@ def test_each_data_set_has_its_label_and_its_kills(suites: dict[str, Suite], nam
 def test_a_suite_depends_on_family_formulation_and_seed_alone(suites: dict[str, Suite]) -> None:
     family = families["min_cost_flow"]
     assert key(build_suite(family, "standard", 0)) == key(suites["min_cost_flow"]) != key(build_suite(family, "standard", 1))
+
+
+def test_more_data_sets_kill_again_what_few_have_killed() -> None:
+    class Fake:
+        def __init__(self, *kills: str):
+            self.kills = kills
+
+        def fate(self, m: str, nodes: int, sure: bool) -> str:
+            return "killed" if m in self.kills else "alive"
+
+    kept, often, rare, none = Fake("a", "b", "c"), Fake("a", "b"), Fake("d"), Fake()
+
+    def chosen(least: int, most: int, pool: str = "abcd") -> list[Fake]:
+        return list(spread([kept], [none, rare, often], pool, least, most, 0))  # type: ignore[arg-type]
+
+    assert chosen(1, 6) == [often, rare] == chosen(3, 3)  # 3 + 3 to be had of `often`, 4 of `rare`
+    assert chosen(4, 6) == [often, rare, none] and chosen(1, 2) == [often] and chosen(1, 1) == []
+    assert chosen(1, 6, "d") == [rare]
+
+
+@pytest.mark.parametrize("name", ["min_cost_flow", "portfolio_cardinality", "tsp"])
+def test_shapes_of_data_that_ordinary_draws_seldom_have(name: str) -> None:
+    family = families[name]
+    linear = lower(family.symbolic())
+    found = list(shaped(family, family.formulations[0], linear, 5))
+    assert [c.how for c in found[:3]] == ["fine", "dear", "fine, all x 11/10"] and [c.how for c in found[-2:]] == ["fine", "dear"]
+    assert {(c.how, c.level) for c in found[-2:]} == {("fine", 2), ("dear", 2)}
+    prices = {p for t in linear.objective.terms for p in parameters(t.expr)}
+    for one in found:
+        validate(linear, one.data)
+    fine, dear, even = (c.data for c in found[:3])
+
+    def numbers(data: Mapping[str, Any], symbol: str) -> list[Fraction]:
+        return [fraction(e.value) for e in entries(linear, data, linear.param_by[symbol])]
+
+    for p in linear.params:
+        plain = [v / (1000 if p.symbol in prices else 1) for v in numbers(dear, p.symbol)]
+        if p.integer:
+            assert numbers(fine, p.symbol) == plain
+        else:
+            assert all(abs(a - b) <= abs(b) * Fraction(1, 4) for a, b in zip(numbers(fine, p.symbol), plain, strict=True))
+            assert numbers(even, p.symbol) == [v * Fraction(11, 10) for v in plain]
+    if name == "min_cost_flow":
+        assert sum(numbers(even, "b")) == 0
+    assert any(v.denominator > 1 for p in linear.params for v in numbers(fine, p.symbol))
 
 
 def test_what_is_proved_harmless_is_no_survivor() -> None:

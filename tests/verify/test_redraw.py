@@ -25,9 +25,10 @@ from orpipe.suites import DataSet, Suite
 from orpipe.verify.answers import Answer, open_answers
 from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.rebind import Binding, bind
-from orpipe.verify.redraw import turned
+from orpipe.verify.redraw import Hidden, Outcome, Task, redraw, turned
+from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth
-from orpipe.verify.verdict import Verdict
+from orpipe.verify.verdict import Judgement, Verdict
 
 LOAD = """
 import json, pulp
@@ -138,10 +139,54 @@ def test_a_suite_is_used_where_there_is_one_and_only_for_programs_that_read_data
         assert fixed.verdict is Verdict.NOT_EQUIVALENT and fixed.evidence["redraw"]["data"]["W"] == 120
         assert other.judge_answer(answer(INLINE + MODEL)).redraw == ""
         crash = other.judge_answer(in_files(LOAD + "assert len(value) == 5\n" + MODEL))  # on other sizes: nothing of its model
-        assert crash.verdict is Verdict.EQUIVALENT and crash.redraw.startswith("undecided: data set 1: the program raised AssertionError")
+        assert crash.verdict is Verdict.EQUIVALENT, crash
+        assert crash.redraw == "failed on 3 of 3: AssertionError; with its own labels and sizes it agrees on 4 of 4"
         ours = in_files(LOAD + MODEL)
         foreign = replace(ours, data={"data.json": ours.data["data.json"].replace('500', '500, "more": 1')})
         assert other.judge_answer(foreign).redraw == "not bound: its data files are not as we write them"
+
+
+@pytest.mark.parametrize(("code", "verdict", "failure", "said"), [
+    # the plan written down by name: no hidden data have these names
+    (LOAD + "best = value['C1'] + value['C3'] + value['C4']\n" + ALONE, Verdict.NOT_EQUIVALENT, "", "differs: data set "),
+    (LOAD + "assert capacity == 500\n" + MODEL, Verdict.ERROR, "exception",
+     "failed on 3 of 3: AssertionError; with its own labels and sizes on 4 of 4"),
+    (LOAD + "known = {309: 1}[need['C1']]\n" + MODEL, Verdict.ERROR, "missing data key",
+     "failed on 3 of 3: KeyError; with its own labels and sizes on 4 of 4"),
+    (LOAD + "order = [value[i] for i in ('C1', 'C2')]\n" + SEARCH + ALONE, Verdict.SAME_OPTIMUM, "",
+     "failed on 3 of 3: KeyError; with its own labels and sizes it agrees on 4 of 4"),
+])
+def test_a_program_that_fails_on_other_labels_is_tried_with_its_own(code: str, verdict: Verdict, failure: str, said: str) -> None:
+    made = suite()
+    with Judge(workers=1, timeout=60, suites={made.structure_hash: made}) as other:
+        row = other.judge_answer(in_files(code))
+    assert (row.verdict, row.failure) == (verdict, failure) and row.redraw.startswith(said), row
+    if verdict is Verdict.ERROR:
+        assert row.method == "redraw" and row.reason.startswith("with other numbers in its files (labels and sizes as they are) the program ")
+
+
+def test_a_failure_is_the_answers_only_where_there_is_an_optimum_and_it_fails_each_time() -> None:
+    """In words of the judge: a program may refuse data that have no plan, be slow, or fail now and then."""
+    raised = Judgement(Verdict.ERROR, "the program raised ValueError", Failure.EXCEPTION, evidence={"exception": "ValueError"})
+    slow, same = Judgement(Verdict.ERROR, "too slow", Failure.TIMEOUT), Judgement(Verdict.SAME_OPTIMUM, "")
+    wrong = Judgement(Verdict.WRONG_OPTIMUM, "the optimum is 3, not 4")
+    one = Hidden(knapsack().data, Truth.optimum(7))
+
+    def told(first: list[Judgement], own: list[tuple[Judgement, Truth]], how: str = "files") -> Outcome:
+        answers = iter([*first, *(j for j, truth in own if truth.values)])
+        truths = {str(k): truth for k, (_, truth) in enumerate(own)}
+        task = Task("", how, knapsack().linear, [one] * len(first), ["data.json"],
+                    own=lambda: [Hidden(knapsack().data, text=str(k)) for k in range(len(own))])
+        return redraw(task, lambda code, files, truth: next(answers), truths.__getitem__)
+
+    plan, none = Truth.optimum(1), Truth.status("infeasible")
+    assert told([raised, same], [(raised, plan), (raised, plan)]).failed is raised
+    assert told([raised, same], [(raised, plan), (raised, none)]).failed is None
+    assert told([raised, same], [(raised, plan), (slow, plan)]).said == (
+        "redraw(1); failed on 1 of 2: ValueError; with its own labels and sizes it agrees on 0 of 2")
+    assert told([raised], [(raised, plan), (wrong, plan)]).said == "differs: data set 2: the optimum is 3, not 4"
+    assert told([raised], []).said == "failed on 1 of 1: ValueError"
+    assert told([slow, same], [(raised, plan)] * 3).said == "redraw(1); open: data set 1: too slow"
 
 
 def test_csv_files_are_rendered_as_well(judge: Judge) -> None:

@@ -28,7 +28,7 @@ from orpipe.clash import about
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import ground
 from orpipe.instances import stream
-from orpipe.mutate import Mutant, mutants
+from orpipe.mutate import Mutant, instance_mutants, mutants
 from orpipe.problem import Problem
 from orpipe.render.dialects import dialects
 from orpipe.render.emit import emit
@@ -68,10 +68,14 @@ class Faulty:
         return case.worth(self.label.objective_exact) if self.label.objective_exact is not None else self.label.status
 
 
-def faulty(case: Case, order: Order, tries: int = _TRIES, shows: Callable[[Case, Problem, Label], bool] | None = None) -> Iterator[Faulty]:
-    """Mutants that really change the outcome (or do what `shows` asks), in an order drawn for this case."""
+def faulty(case: Case, order: Order, tries: int = _TRIES, shows: Callable[[Case, Problem, Label], bool] | None = None,
+           inline: bool = False) -> Iterator[Faulty]:
+    """Mutants that really change the outcome (or do what `shows` asks), in an order drawn for this case.  inline: the data stand in the
+    program, where a number may be mistyped."""
     shows = shows or (lambda case, problem, found: differs(case.label, found))
     found = mutants(case.model)
+    if inline:
+        found += instance_mutants(case.model, case.instance.data, None, stream(0, "slip", case.instance.id, order.variant))
     turn = stream(0, "mutant", case.instance.id, order.task, order.variant).permutation(len(found))
     # one operator has many sites: take operators in turn so that the frequent ones do not crowd out the rest
     seen: dict[str, int] = {}
@@ -82,7 +86,7 @@ def faulty(case: Case, order: Order, tries: int = _TRIES, shows: Callable[[Case,
         ranked.append((seen[operator], len(ranked), found[int(k)]))
     for _, _, mutant in sorted(ranked, key=lambda r: r[:2])[:tries]:
         try:
-            problem = ground(mutant.model, case.instance.data)
+            problem = ground(mutant.model, mutant.given(case.instance.data))
         except (DataError, ModelError):
             continue
         with about(f"with {mutant}"):
@@ -134,11 +138,11 @@ def _finish(case: Case, order: Order, subtask: str, context: dict[str, Any], fil
 def faulty_program(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order)
     source, style = asked.source, STYLES[order.variant // 2 % 2]
-    for fault in faulty(case, order):
+    for fault in faulty(case, order, inline=source == "inline"):
         if fault.label.status == "unbounded" and fault.problem.integer.any():
             continue  # SCIP may never end on an unbounded integer program, and a program that hangs teaches nothing
         try:
-            wrong = emit(fault.mutant.model, case.instance.data, order.dialect, source=source, style=style).rstrip()
+            wrong = emit(fault.mutant.model, fault.mutant.given(case.instance.data), order.dialect, source=source, style=style).rstrip()
         except (Unsupported, DataError):
             continue
         right = emit(case.model, case.instance.data, order.dialect, source=source, style=style).rstrip()

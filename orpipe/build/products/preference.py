@@ -20,10 +20,10 @@ from orpipe.errors import DataError, Unsupported
 def preference(case: Case, order: Order) -> Product:
     asked = ask(case.instance, order)
     chosen = solved(case, order, asked)
-    for fault in faulty(case, order):
+    for fault in faulty(case, order, inline=asked.source == "inline"):
         if fault.label.objective_exact is None or fault.label.point is None:
             continue  # an answer states an optimum
-        wrong = Case(replace(case.instance, model=fault.mutant.model), fault.label)
+        wrong = Case(replace(case.instance, model=fault.mutant.model, data=fault.mutant.given(case.instance.data)), fault.label)
         try:
             rejected = solved(wrong, order, asked)
         except (Unmade, Unsupported, DataError):
