@@ -14,11 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hub_server import Hub
 from orpipe import console
 from orpipe import solve as solving
 from orpipe.build import quarantine, run
 from orpipe.build.audit import audit
+from orpipe.build.hub import push
 from orpipe.build.plan import Slot
+from orpipe.build.schema import CONFIGS
 from orpipe.build.slot import Made, make_slot
 from orpipe.build.write import file_hashes, write_json
 from orpipe.cli import app
@@ -136,7 +139,7 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     return [row | json.loads(row["detail"]) for row in pq.read_table(folder / "rejected").to_pylist()]
 
 
-MORE = RECIPE.model_copy(update={"sft": 2, "preference": 1, "tasks": ("diagnose",), "dialects": ("highspy",)})
+MORE = RECIPE.model_copy(update={"sft": 2, "cpt": 1, "preference": 1, "tasks": ("diagnose",), "dialects": ("highspy",)})
 
 
 @pytest.fixture(scope="module")
@@ -238,3 +241,26 @@ def faults(folder: Path) -> set[str]:
     write_json(folder / "manifest.json", manifest)
     with Pool() as pool:
         return {f.check for f in audit(folder, pool=pool).faults}
+
+
+# ---- on a hub
+
+
+def test_all_configs_pushed_are_loaded_again_and_audited_equal(lied_to: Path, tmp_path: Path) -> None:
+    with Hub() as hub:
+        report = push(lied_to, "me/data", token=hub.token, endpoint=hub.url)
+        held = hub.files("me/data")
+    counts = json.loads((lied_to / "manifest.json").read_text())["counts"]
+    assert {(s.config, s.split): s.remote for s in report.splits} == {
+        (config, split): rows for config, splits in counts.items() for split, rows in splits.items() if rows}
+    assert {s.config for s in report.splits} == set(CONFIGS) and sum(name.startswith("quarantine/") for name in held) == 5
+    for name, content in held.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    with Pool() as pool:
+        here, there = audit(lied_to, pool=pool), audit(tmp_path, pool=pool)
+    assert there.faults == here.faults == [] and there.undecided == here.undecided and there.checks == here.checks
+    assert there.checks["disagreement quarantined"] == 5 and there.checks["suite label"] and there.checks["rejected differs"]
+    (tmp_path / "quarantine" / "stray.mps").write_text("NAME x\n")
+    assert faults(tmp_path) == {"disagreement quarantined"}
