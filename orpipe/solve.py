@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from orpipe import clash, exact_lp
+from orpipe import disagreements, exact_lp
 from orpipe.adapters import solver
 from orpipe.adapters import solvers as solvers
 from orpipe.adapters import unavailable as unavailable
@@ -232,7 +232,7 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
           policy: Mapping[Kind, tuple[str, ...]] | None = None) -> Label | Refusal:
     """Ask the solvers of `policy`, by default those of data/reference/solvers.yaml (each with this time_limit in seconds, and
     node limit), until two families have proved an outcome, then check it exactly.  Raises NotFound for an unknown solver
-    name; a bad problem is a Refusal.  A disagreement is told (orpipe.clash)."""
+    name; a bad problem is a Refusal.  A disagreement is told (orpipe.disagreements)."""
     names = asked(problem) if policy is None else policy[problem.kind]
     results: list[Result] = []
     proofs: dict[str, Result] = {}
@@ -256,7 +256,7 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
         return Refusal(_why(results), "; ".join([*map(str, results), *notes]), tuple(results))
     found = _Check(problem, tuple(results), tuple(proofs.values()), time_limit, nodes).verdict()
     if isinstance(found, Refusal) and found.reason == "disagreement":
-        clash.tell(problem, found.detail, found.results)
+        disagreements.tell(problem, found.detail, found.results)
     return found
 
 
