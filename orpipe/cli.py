@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,7 +117,7 @@ def generate(
     if as_json:
         put_json(summary)
     else:
-        _report(summary, str(output), chosen.tasks)
+        _report(summary, str(output))
     if summary.shortfall or summary.faults:
         told = [f"{summary.shortfall} slots found no acceptable draw" if summary.shortfall else "",
                 f"{summary.faults} draws ended in an error of orpipe" if summary.faults else ""]
@@ -131,7 +130,7 @@ def _slots(recipe: Any) -> int:
     return len(plan(recipe))
 
 
-def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
+def _report(summary: Summary, title: str) -> None:
     """Draws through the stages, refusals by reason, rows by split."""
     from orpipe.build import quarantine
 
@@ -150,8 +149,10 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
         put_table(["rejected", "reason", "count"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
-    if "diagnose" in tasks and any(summary.counts.get("instances", {}).values()):
-        put("Instances whose id ends in -tight are infeasible variants of others, made for the task 'diagnose'; they add to the count.")
+    if n := summary.tight:
+        told = ("", "is an infeasible variant", "adds") if n == 1 else ("s", "are infeasible variants", "add")
+        put(f"{n} instance{told[0]}, with an id that ends in -tight, {told[1]} of another, made for the task 'diagnose', and {told[2]} to "
+            "the count of instances.")
     if count := quarantine.count(summary.rejected):
         put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
     if summary.discrimination:

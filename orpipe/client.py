@@ -15,7 +15,6 @@ import logging
 import random
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from urllib.parse import urlsplit
 from orpipe.errors import EnvironmentError_, UsageError
 from orpipe.rewards import RewardFunction, Worth, check_table
 from orpipe.verify.against import Rule
+from orpipe.verify.crew import side_by_side
 from orpipe.verify.items import Item
 
 log = logging.getLogger(__name__)
@@ -105,8 +105,7 @@ class Client(RewardFunction):
 
         if len(parts) < 2:
             return [found for part in parts for found in ask(part)]
-        with ThreadPoolExecutor(min(self.parallel, len(parts))) as threads:
-            return [found for several in threads.map(ask, parts) for found in several]
+        return [found for several in side_by_side(ask, parts, self.parallel) for found in several]
 
     def _ask(self, method: str, path: str, content: Mapping[str, Any] | None) -> dict[str, Any]:
         body = None if content is None else json.dumps(content, default=_plain).encode()

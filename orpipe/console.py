@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -101,7 +102,8 @@ def run(app: typer.Typer, name: str) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        return _end(name, "stopped", STOPPED)
+        with _impatient():
+            return _end(name, "stopped", STOPPED)
     except SystemExit:  # how rich and typer leave when their reader has closed the pipe
         return 0
     except OSError as error:
@@ -113,6 +115,20 @@ def run(app: typer.Typer, name: str) -> int:
         if not any(c.__name__ == "ClickException" for c in type(error).__mro__):  # typer may carry a copy of click
             raise
         return _end(name, _misuse(name, error), 2)
+
+
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Another Ctrl-C ends the process at once, without a traceback."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end(name: str, message: str, code: int) -> int:

@@ -38,6 +38,7 @@ from orpipe.errors import OrpipeError, UsageError
 from orpipe.http1 import MOST_HEAD, Head, Refused, drain, read_body, read_head, response, send
 from orpipe.rewards import JUDGES, check_table, worth
 from orpipe.verify.answers import Answer
+from orpipe.verify.crew import Promise
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.items import answer
 from orpipe.verify.judge import Judge, VerdictRow
@@ -131,11 +132,11 @@ class LastPool(Pool):
 
     ended = False
 
-    def submit(self, job: Job) -> Future[Run]:
+    def submit(self, job: Job) -> Promise[Run]:
         if not self.ended:
             return super().submit(job)
-        done: Future[Run] = Future()
-        done.set_result(Run("sandbox", "cannot be run here: the service has ended"))
+        done: Promise[Run] = Promise()
+        done.give(Run("sandbox", "cannot be run here: the service has ended"))
         return done
 
     def close(self) -> None:

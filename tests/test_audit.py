@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from orpipe.ground import data_hash
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
 from orpipe.solve import solver
+from orpipe.verify.crew import Promise
 from orpipe.verify.sandbox import Pool, Run
 
 __all__ = ["dataset", "recipe", "shared"]  # fixtures
@@ -94,7 +94,8 @@ def test_a_good_dataset_passes_every_check(good: Path, pool: Pool) -> None:
         "file hash", "row count", "disagreements counted", "unique id", "one split", "mps solved by a second reader and solver", "sizes", "data hash",
         "data ground to the mps", "objective exact", "solution exact", "instance known", "split by instance", "label as instance", "messages",
         "files shown", "no answer in the prompt", "optimum stated", "program present", "program builds the model and prints the label",
-        "faulty program reports what is stated", "facts fit the status", "certificate", "binding", "unique", "duals", "iis",
+        "faulty program reports what is stated", "faulty model is what is stated", "claim in the text",
+        "claim holds", "facts fit the status", "certificate", "binding", "unique", "duals", "iis",
         "discrimination", "suite of a known structure", "suite formulation", "suite label",
         "suite certificate", "suite kill", "suite order", "suite kills once", "suite survivors",
     }
@@ -201,6 +202,23 @@ def other_subset(change: Callable[[list[str], Problem], list[str]]) -> Edit:
     return lambda row: row.update(iis=json.dumps(change(json.loads(row["iis"]), read_mps(row["mps"]))))
 
 
+def claims(row: dict[str, Any]) -> bool:
+    return row["task"] == "diagnose" and any("reported" in c["values"] for c in json.loads(row["metadata"]).get("claims", ()))
+
+
+def without_claim(row: dict[str, Any]) -> None:
+    text = json.loads(row["metadata"])["claims"][0]["text"]
+    for message in row["messages"]:
+        message["content"] = message["content"].replace(text, "All is well.")
+
+
+def other_fact(row: dict[str, Any]) -> None:
+    meta = json.loads(row["metadata"])
+    values = next(c["values"] for c in meta["claims"] if "reported" in c["values"])
+    values["reported"] = str(Fraction(values["reported"]) + 1)
+    row["metadata"] = json.dumps(meta)
+
+
 FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] = [
     ("label of an instance", "instances", optimal, everything,
      {"mps solved by a second reader and solver", "solution exact", "label as instance", "program builds the model and prints the label"}),
@@ -222,6 +240,14 @@ FAULTS: list[tuple[str, str, Callable[[dict[str, Any]], bool], Edit, set[str]]] 
     ("what a faulty program reports", "sft", task("diagnose", subtask="faulty-program"),
      lambda r: r.update(metadata=json.dumps(json.loads(r["metadata"]) | {"faulty_objective": "1/7", "faulty_status": "optimal"})),
      {"faulty program reports what is stated"}),
+    ("sentence about a faulty model", "sft", claims, without_claim, {"claim in the text"}),
+    ("fact behind a sentence", "sft", claims, other_fact, {"claim holds"}),
+    ("plan of a faulty model", "sft", lambda r: "faulty_plan" in r["metadata"],
+     lambda r: r.update(metadata=json.dumps(json.loads(r["metadata"]) | {"faulty_plan": {}})), {"faulty model is what is stated"}),
+    ("status of a faulty model", "sft", lambda r: "faulty_plan" in r["metadata"],
+     lambda r: r.update(metadata=json.dumps(json.loads(r["metadata"]) | {"faulty_status": "unbounded"})), {"faulty model is what is stated"}),
+    ("conflict of infeasible data", "sft", lambda r: '"conflict"' in r["metadata"],
+     lambda r: r.update(metadata=json.dumps(json.loads(r["metadata"]) | {"conflict": []})), {"claim holds"}),
     ("solution", "instances", optimal, other_solution, {"solution exact"}),
     ("solution of an unknown column", "instances", optimal, lambda r: r.update(solution='{"x": {"nowhere": 1}}'), {"solution exact"}),
     ("data", "instances", optimal, other_data, {"data ground to the mps"}),
@@ -315,10 +341,10 @@ def test_limits_and_a_failing_sandbox_are_undecided(
     def hasty(text: str) -> Any:
         return solver("highs").solve(read_mps(text), time_limit=0.0)
 
-    def nowhere(self: Pool, job: Any) -> Future[Run]:
-        future: Future[Run] = Future()
-        future.set_result(Run("sandbox", "no fork"))
-        return future
+    def nowhere(self: Pool, job: Any) -> Promise[Run]:
+        promise: Promise[Run] = Promise()
+        promise.give(Run("sandbox", "no fork"))
+        return promise
 
     monkeypatch.setattr(audit_instances, "solve_mps_text", hasty)
     monkeypatch.setattr(Pool, "submit", nowhere)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from built import ROOT, SLOTS, dataset, environment, recipe, shared, start
+from built import ROOT, SLOTS, dataset, environment, recipe, rows, shared, start
 from orpipe import __version__, console
 from orpipe.algebra.text import model_text
 from orpipe.build import run
@@ -245,10 +245,24 @@ def test_refusals_are_counted_by_reason(capsys: pytest.CaptureFixture[str]) -> N
     from orpipe.cli import _report
 
     rejected = {"sample: too easy": 1, "replay: solve: model": 2, "duplicate: instance": 1, "slot: no draw left": 1}
-    _report(run.Summary(attempted=10, accepted=6, rejected=rejected, seconds={"sample": 1.25}), "x", ["solve"])
+    _report(run.Summary(attempted=10, accepted=6, rejected=rejected, seconds={"sample": 1.25}), "x")
     said = capsys.readouterr().out
+    assert "-tight" not in said
     assert re.search(r"│ sample +│ +10 │ +9 │ +1 │ +1.2 │", said) and re.search(r"│ replay +│ +9 │ +7 │ +2 │", said)
     assert re.search(r"│ duplicate +│ +7 │ +6 │ +1 │", said) and re.search(r"│ replay +│ solve: model +│ +2 │", said)
+
+
+def test_infeasible_variants_are_counted_where_there_are_any(dataset: Path, recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from orpipe.cli import _report
+
+    count = sum(r["id"].endswith("-tight") for r in rows(dataset, "instances"))
+    found = run.finished(dataset, read_recipe(recipe))
+    assert found is not None and found.tight == count > 1
+    for tight, words in ((0, ""), (1, "1 instance, with an id that ends in -tight, is an infeasible variant of another"),
+                         (count, f"{count} instances, with an id that ends in -tight, are infeasible variants of another")):
+        _report(run.Summary(counts={"instances": {"train": 9}}, tight=tight), "x")
+        said = capsys.readouterr().out
+        assert words in said and ("-tight" in said) == bool(tight)
 
 
 def test_a_run_is_told_in_json_and_says_nothing_else(dataset: Path, recipe: Path, cli: Cli) -> None:

@@ -6,14 +6,18 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from orpipe.build.case import Case
 from orpipe.build.plans import another, binding_rows, shadow_price, uniqueness
-from orpipe.exact import Exact, fraction
+from orpipe.exact import fraction
 from orpipe.families import Rejected, families
 from orpipe.instances import draw
+from orpipe.problem import Problem
 from orpipe.proof import Facts
+from orpipe.proof.ranging import Range, price_range, shifted
+from orpipe.render.words import about
 from orpipe.solve import Label, label
 
 LPS = ("transportation", "diet", "production_planning", "min_cost_flow")
@@ -56,30 +60,51 @@ def test_ties_are_found_on_a_family_that_has_them() -> None:
 
 @pytest.mark.parametrize("family", LPS)
 @pytest.mark.parametrize("variant", range(3))
-def test_a_shadow_price_is_what_a_new_solve_says(family: str, variant: int) -> None:
-    """The optimum stated for one unit more is that of the problem with one unit more; the price fits it or is called a bound."""
+def test_a_shadow_price_is_what_new_solves_say(family: str, variant: int) -> None:
+    """At both ends of the range that is told the optimum has moved at the price, and just beyond it has not."""
     case = case_of(family, 2)
     told = shadow_price(case, variant)
     if family == "min_cost_flow":
         assert told is None  # supplies and demands balance: no single one may move
         return
-    assert told is not None
-    name = re.search(r"`([^`]+)`", told)[1]  # type: ignore[index]
-    i = case.instance.problem.rows.index(name)
-    step = 1 if " more " in told else -1
-    p = case.instance.problem
-    values = [p.row_lower_exact.fractions(), p.row_upper_exact.fractions()]
-    for side in values:
-        side[i] += step
-    low = p.row_lower.copy()
-    high = p.row_upper.copy()
-    low[i] += step
-    high[i] += step
-    moved = label(replace(p, row_lower_exact=Exact.of(values[0]), row_upper_exact=Exact.of(values[1]), row_lower=low, row_upper=high))
-    assert isinstance(moved, Label) and moved.objective_exact is not None and case.label.objective_exact is not None
-    assert case.worth(moved.objective_exact) in told
-    rate = case.label.duals[i] * step  # type: ignore[index]
-    assert ("same" in told) == (moved.objective_exact - case.label.objective_exact == rate)
+    assert told is not None and told.kind == "price" and case.label.duals is not None
+    values, best, problem = told.values, case.label.objective_exact, case.instance.problem
+    i, price, step = problem.rows.index(told.at[0]), values["price"], values["step"]
+    assert best is not None and price == case.label.duals[i] and step is not None and case.worth(best + price * step) in told.text
+    for sign, end in ((1, values["up"]), (-1, values["down"])):
+        assert end is not None and (end == 0 or about(end) in told.text)
+        at = label(shifted(problem, i, sign * end))
+        assert isinstance(at, Label) and at.objective_exact == best + sign * price * end
+        beyond = end + Fraction(1, 1000)
+        off = label(shifted(problem, i, sign * beyond))
+        assert isinstance(off, Label) and off.objective_exact != best + sign * price * beyond
+
+
+def test_a_price_without_a_range_is_called_a_bound() -> None:
+    """Where the optimum bends at the given side, the dual is no rate in either direction; made by hand: min x + y, two rows that
+    meet in a corner of which the dual in between is taken."""
+    problem = Problem.from_arrays(cost=[1, 3], matrix=[[1, 1], [0, 1]], row_lower=[4, 0], row_upper=[np.inf, np.inf], lower=[0, 0], upper=[4, 9],
+                                  integer=[False, False])
+    found = label(problem)
+    assert isinstance(found, Label) and found.objective_exact == 4
+    between = replace(found, duals=(Fraction(2), Fraction(0)))  # any price from 1 to 3 is an optimal dual
+    assert price_range(problem, between, 0) == Range(Fraction(0), Fraction(0))
+    assert price_range(problem, replace(found, duals=(Fraction(1), Fraction(0))), 0) == Range(Fraction(4), Fraction(0))
+    assert price_range(problem, replace(found, duals=(Fraction(3), Fraction(0))), 0) == Range(Fraction(0), Fraction(9))
+
+
+def test_a_price_may_hold_for_ever_and_degenerate_vertices_get_the_whole_range() -> None:
+    """min 2x, x >= b: the optimum is 2b for all b >= 0; a second row that only touches the vertex hides nothing of it."""
+    problem = Problem.from_arrays(cost=[2], matrix=[[1], [1]], row_lower=[5, -np.inf], row_upper=[np.inf, np.inf], lower=[0], upper=[np.inf],
+                                  integer=[False])
+    found = label(problem)
+    assert isinstance(found, Label) and price_range(problem, found, 0) == Range(Fraction(5), None)
+    touching = Problem.from_arrays(cost=[1, 1], matrix=[[1, 1], [1, 0]], row_lower=[6, 0], row_upper=[np.inf, 6], lower=[0, 0], upper=[9, 9],
+                                   integer=[False, False])
+    found = label(touching)
+    assert isinstance(found, Label) and price_range(touching, found, 0) == Range(Fraction(6), Fraction(9))
+    whole = replace(problem, integer=np.array([True]))
+    assert price_range(whole, found, 0) is None
 
 
 def test_binding_constraints_are_those_without_slack() -> None:

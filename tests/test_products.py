@@ -12,11 +12,13 @@ import pytest
 from orpipe.build import gates
 from orpipe.build.case import Case, Unmade, pick, say, tidy_markdown, wordings
 from orpipe.build.evidence import symptom
+from orpipe.build.infeasible import tighten
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.cpt import DOC_TYPES
-from orpipe.build.products.diagnose import Faulty, changes, doubt
+from orpipe.build.products.diagnose import Faulty, changes, doubt, right_value
 from orpipe.build.products.implement import plain_data
+from orpipe.build.products.solve import impossible
 from orpipe.families import families
 from orpipe.ground import ground
 from orpipe.instances import draw
@@ -32,7 +34,7 @@ NAMES = families.names()
 MODULES = ("formulate", "implement", "solve", "diagnose", "cpt")
 FOLDERS = {
     "sft/formulate": {"ask": 6, "answer_algebra": 3, "answer_latex": 3}, "sft/implement": {"ask": 6, "answer": 3},
-    "sft/solve": {"ask": 6, "answer": 3},
+    "sft/solve": {"ask": 6, "answer": 3, "none": 3},
     "sft/diagnose": {f"{kind}_{sub}": least for sub in ("faulty_program", "faulty_model", "infeasible_data", "unfounded_doubt")
                      for kind, least in (("ask", 6), ("answer", 3))},
     "cpt": dict.fromkeys(DOC_TYPES, 3),
@@ -114,6 +116,33 @@ def test_every_wording_in_every_family(name, every_wording, told):
     assert {"faulty-program", "faulty-model", "unfounded-doubt", "algebra", "latex", "from-algebra", "from-latex"} <= subtasks
 
 
+@pytest.mark.parametrize("name", ["bin_packing", "transportation", "lot_sizing_capacitated"])
+def test_every_wording_of_problems_without_a_plan(name, every_wording, told):
+    case = case_of(name, 1)
+    for variant in range(8):
+        tight = tighten(case, variant)
+        if tight is not None and (tight.least is not None or name != "transportation"):
+            break
+    told.clear()
+    product = impossible(case, Order("solve", "text", "pulp", 0), tight)
+    assert (product.subtask, product.status, product.objective) == ("infeasible", "infeasible", None) and len(told) >= 9
+    for template, text in told:
+        assert not (found := flaws(text)), f"{name}, {template}: {found}\n{text[:3000]}"
+        if "/none" in template:
+            assert all(f"`{row}`" in text for row in tight.conflict)
+            assert tight.least is None or str(product.metadata["least"]) in text
+
+
+def test_every_wording_of_the_same_number_from_a_wrong_model(every_wording, told):
+    told.clear()
+    for index in (1, 2):
+        product = right_value(case_of("bin_packing", index), Order("diagnose", "tables", "", index))
+        assert product.subtask == "right-value"
+    assert len(told) == 14
+    for template, text in told:
+        assert not (found := flaws(text)), f"{template}: {found}\n{text[:3000]}"
+
+
 def test_a_reviewer_proposes_nothing_that_needs_a_second_piece(monkeypatch):
     """A penalty or a worst case has a new variable, which a prompt that shows one row cannot declare."""
     case = case_of("knapsack")
@@ -131,7 +160,7 @@ def test_only_the_value_of_an_optimal_plan_is_doubted():
     fault = next(m for m in mutants(case.model) if m.operator.id == "unit-scale-off" and m.part.kind == "objective")
     problem = ground(fault.model, case.instance.data)
     said = symptom(case, problem, label(problem))
-    assert said is not None and "another value" in said and "better" not in said
+    assert said is not None and "another value" in said.text and "better" not in said.text
 
 
 @pytest.mark.parametrize("name", ["knapsack", "set_covering"])

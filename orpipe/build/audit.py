@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orpipe.build import audit_suites, quarantine
+from orpipe.build.audit_claims import claim_checks
 from orpipe.build.audit_instances import instance_checks
 from orpipe.build.audit_records import Audit, Check, Known, Undecided, open_manifest
 from orpipe.build.audit_texts import Expected, preference_checks, present, program_finding, programs, sft_checks
 from orpipe.build.schema import CONFIGS, SPLITS
 from orpipe.build.write import file_hashes
 from orpipe.errors import OrpipeError
+from orpipe.verify.crew import Promise
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
 
 _PATIENCE = Limits(seconds=60.0)
@@ -121,7 +122,7 @@ class _Walk:
         yield Check("disagreement quarantined", quarantine.fault(self.folder, row))
 
     def texts(self, config: str, pool: Pool, ahead: int) -> None:
-        waiting: deque[tuple[Expected, Future[Run]]] = deque()
+        waiting: deque[tuple[Expected, Promise[Run]]] = deque()
         for split, row in self.rows(config):
             self.checks(config, str(row.get("id")), partial(self._text, config, row, split))
             try:
@@ -144,10 +145,12 @@ class _Walk:
             yield from sft_checks(row, known)
         elif config == "preference":
             yield from preference_checks(row, known)
+        if config in ("sft", "preference"):
+            yield from claim_checks(row, known)
         yield Check("program present", present(row, programs(config, row, known)))
 
-    def _settle(self, config: str, pool: Pool, expected: Expected, future: Future[Run]) -> None:
-        run = future.result()
+    def _settle(self, config: str, pool: Pool, expected: Expected, promise: Promise[Run]) -> None:
+        run = promise.result()
         if run.outcome == "sandbox":
             run = pool.run(expected.code, expected.files)
         name = "faulty program reports what is stated" if expected.faulty else "program builds the model and prints the label"

@@ -34,7 +34,7 @@ def problem_of(known: Known) -> Problem:
 
 
 @cache
-def _models(family: str) -> dict[str, Model]:
+def models_of(family: str) -> dict[str, Model]:
     """Linear models of a family's formulations by structure hash; empty for a family that there is not."""
     try:
         found = families[family]
@@ -46,7 +46,7 @@ def _models(family: str) -> dict[str, Model]:
 
 def regrounded(row: Mapping[str, Any], read: Problem) -> Problem | None:
     """What the data ground to, under the names of the MPS.  None if no formulation has the structure hash, or the sizes differ."""
-    model = _models(row["family"]).get(row["structure_hash"])
+    model = models_of(row["family"]).get(row["structure_hash"])
     if model is None:
         return None
     anew = ground(model, json.loads(row["data"]))

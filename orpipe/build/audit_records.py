@@ -94,7 +94,7 @@ class Known:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], split: str) -> Known:
-        kept = json.dumps({k: row[k] for k in ("family", "data", "mps", "structure_hash")})
+        kept = json.dumps({k: row[k] for k in ("family", "data", "mps", "structure_hash", "solution", "duals")})
         return cls(row["id"], split, row["status"], row["objective"], row["objective_exact"], zlib.compress(kept.encode(), 1))
 
     @property

@@ -10,20 +10,21 @@ from itertools import product as combinations
 import numpy as np
 
 from orpipe.algebra.nodes import Add, has_variables
-from orpipe.build.case import Case
+from orpipe.build.case import Case, pick
+from orpipe.build.claims import Claim
 from orpipe.build.infeasible import subset
 from orpipe.build.phrases import amount, clause, counted, row_of
 from orpipe.build.units import in_row, row_unit
 from orpipe.exact import Exact
 from orpipe.problem import Problem, Violation
-from orpipe.render.words import about, count_word
+from orpipe.render.words import about, count_word, listing
 from orpipe.solve import Label, label
 
 _NODES = 20_000
 _MOST = 6  # equations in a conflict of which both directions are tried
 
 
-def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty model") -> str | None:
+def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty model") -> Claim | None:
     """What the optimal plan of a faulty model does in the right one, or what the faulty one refuses; None if nothing short
     and exact can be said.  which: how the text calls the faulty model."""
     right, best = case.instance.problem, case.label.objective_exact
@@ -33,41 +34,73 @@ def consequence(case: Case, problem: Problem, found: Label, which: str = "faulty
         j = next((j for j, d in enumerate(found.ray) if d and right.decision[j]), None)
         if j is None:
             return None
-        return f"Nothing in the {which} keeps `{right.columns[j]}` from running off without limit, and the objective improves with it."
+        name = right.columns[j]
+        text = f"Nothing in the {which} keeps `{name}` from running off without limit, and the objective improves with it."
+        return Claim("growth", text, (name,), more={"step": {right.columns[k]: str(d) for k, d in enumerate(found.ray) if d}})
     refused = next(iter(problem.violations(case.label.point)), None)
+    at = () if refused is None else (refused.where,)
     if found.point is None or found.objective_exact is None:
-        return None if refused is None else f"The {which} refuses even the plan that is really optimal: that plan breaks {_place(refused)}."
-    plan = f"The plan behind {case.worth(found.objective_exact)}"
+        text = "" if refused is None else f"The {which} refuses even the plan that is really optimal: that plan breaks {_place(refused)}."
+        return None if refused is None else Claim("refused", text, at)
+    plan, values = f"The plan with the value {case.worth(found.objective_exact)}", {"reported": found.objective_exact}
     broken = right.violations(found.point)
     if broken:
-        first = next((v for v in broken if v.rule == "row" and _is_decision(case, v.where)), broken[0])
+        first = _shown(case, broken)
         more = len({v.where for v in broken} - {first.where})
         also = "" if not more else " There is one further violation." if more == 1 else f" There are {more} further violations."
-        return f"{plan} cannot be carried out: {_breach(case, first, found.point)}.{also}"
+        told, numbers = _breach(case, first, found.point)
+        return Claim("breach", f"{plan} cannot be carried out: {told}.{also}", (first.where,), values | numbers | {"further": Fraction(more)})
     true = right.objective(found.point)
     gap = abs(true - best)
+    values |= {"true": true, "gap": gap}
     if not gap:
-        return f"{plan} happens to be an optimal one all the same; only the value is wrong." if found.objective_exact != best else None
+        text = f"{plan} happens to be an optimal one all the same; only the value is wrong."
+        return Claim("worth", text, (), values) if found.objective_exact != best else None
     if true == found.objective_exact:
         why = f"; the {which} refuses the best plan, which breaks {_place(refused)} there" if refused is not None else ""
-        return f"{plan} is allowed but not the best: it is {case.roughly(gap)} worse than the optimum{why}."
-    return f"{plan} can be carried out, but its true value is {case.worth(true)}, {case.roughly(gap)} worse than the optimum."
+        return Claim("worth", f"{plan} is allowed but not the best: it is {case.roughly(gap)} worse than the optimum{why}.", at, values)
+    return Claim("worth", f"{plan} can be carried out, but its true value is {case.worth(true)}, {case.roughly(gap)} worse than the optimum.",
+                 (), values)
 
 
-def symptom(case: Case, problem: Problem, found: Label) -> str | None:
-    """How somebody who knows the operation, but not the model, would notice the fault."""
+def _shown(case: Case, broken: Sequence[Violation]) -> Violation:
+    """A row between decisions, if one is broken."""
+    return next((v for v in broken if v.rule == "row" and _is_decision(case, v.where)), broken[0])
+
+
+def symptom(case: Case, problem: Problem, found: Label, variant: int = 0) -> Claim | None:
+    """How somebody who knows the operation, but not the model, would notice the fault: in words, or by `variant` with the figures."""
     right, best = case.instance.problem, case.label.objective_exact
-    if best is None or found.status != "optimal" or found.point is None or found.objective_exact is None or problem.columns != right.columns:
+    if best is None or problem.columns != right.columns:
+        return None
+    if found.status == "infeasible":
+        return Claim("plan exists", "at least one plan satisfies every rule of the description")
+    if found.status == "unbounded":
+        return Claim("bounded", "the description leaves no way to gain without limit")
+    if found.status != "optimal" or found.point is None or found.objective_exact is None:
         return None
     for v in right.violations(found.point):
         if v.rule == "row" and _is_decision(case, v.where):
-            return f"its plan does not respect the rule that {row_of(case.model, v.where).because}"
+            said, figures = f"its plan does not respect the rule that {row_of(case.model, v.where).because}", _figures(case, v, found.point, variant)
+            return Claim("breach", said if figures is None else said + figures.text, (v.where,), {} if figures is None else figures.values)
         if v.rule == "integer" and right.decision[right.column_index[v.where]]:
-            return "its plan has fractions where only whole numbers make sense"
+            return Claim("breach", "its plan has fractions where only whole numbers make sense", (v.where,))
     if not right.violations(found.point) and right.objective(found.point) == best:
-        return "its plan comes to another value when the value is worked out by hand"
+        return Claim("worth", "its plan comes to another value when the value is worked out by hand")
     better = (found.objective_exact > best) if right.maximize else (found.objective_exact < best)
-    return "no plan can be that good in practice" if better else "a better plan is known"
+    return Claim("better", "no plan can be that good in practice") if better else Claim("worse", "a better plan is known")
+
+
+def _figures(case: Case, v: Violation, point: Sequence[Fraction], variant: int) -> Claim | None:
+    """« (for South it comes to 15 t/day, and at most 10 t/day is allowed)»: no name that would tell which row of a model it is."""
+    if pick(variant, "figures", 2) or not _plain(case, v.where):
+        return None
+    _, values = _breach(case, v, point)
+    have, limit, due = values["have"], values["limit"], _due(case.instance.problem, v, values["have"])
+    labels = v.where.partition("[")[2].removesuffix("]").replace(",", ", ")
+    need = {"exactly": "is right", "at least": "is needed", "at most": "is allowed"}[due]
+    text = f" ({f'for {labels}, ' if labels else ''}it comes to {_told(case, v.where, have)}, where {due} {_told(case, v.where, limit)} {need})"
+    return Claim("breach", text, (v.where,), values)
 
 
 def _is_decision(case: Case, row: str) -> bool:
@@ -84,8 +117,8 @@ def _place(v: Violation) -> str:
     return f"`{v.where}`" if v.rule == "row" else f"the {v.rule} bound of `{v.where}`"
 
 
-def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
-    """«`capacity[South]` comes to 15 t/day on its left side, where at most 10 t/day is allowed»"""
+def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> tuple[str, dict[str, Fraction]]:
+    """«`capacity[South]` comes to 15 t/day on its left side, where at most 10 t/day is allowed», and the numbers in it."""
     problem = case.instance.problem
     if v.rule != "row":
         j = problem.column_index[v.where]
@@ -94,21 +127,30 @@ def _breach(case: Case, v: Violation, point: Sequence[Fraction]) -> str:
         meaning = f"whether {clause(case.model, decl, key)}" if decl.kind == "binary" else amount(case.model, decl, key)
         what = f"`{v.where}` ({meaning})"
         if v.rule == "integer":
-            return f"{what} is given the value {said}, which is not {'0 or 1' if decl.kind == 'binary' else 'a whole number'}"
+            text = f"{what} is given the value {said}, which is not {'0 or 1' if decl.kind == 'binary' else 'a whole number'}"
+            return text, {"have": point[j]}
         side = problem.lower_exact if v.rule == "lower" else problem.upper_exact
-        bound = counted(about(Fraction(int(side.num[j]), side.den)), decl.unit, case.instance.scenario)
-        return f"{what} is {said}, where it must be {'at least' if v.rule == 'lower' else 'at most'} {bound}"
+        limit = Fraction(int(side.num[j]), side.den)
+        bound = counted(about(limit), decl.unit, case.instance.scenario)
+        return f"{what} is {said}, where it must be {'at least' if v.rule == 'lower' else 'at most'} {bound}", {"have": point[j], "limit": limit}
     i = problem.rows.index(v.where)
     row = row_of(case.model, v.where)
     if not _plain(case, v.where):
         unit = row_unit(case, row)
-        return f"`{v.where}` is violated by {counted(about(v.amount), unit, case.instance.scenario)}"
+        return f"`{v.where}` is violated by {counted(about(v.amount), unit, case.instance.scenario)}", {"amount": v.amount}
     have = _activity(problem, i, point)
+    due = _due(problem, v, have)
     low, high = _side(problem, i, 0), _side(problem, i, 1)
-    due = "exactly" if low == high else "at least" if low is not None and have < low else "at most"
-    limit = low if low is not None and (due == "at least" or high is None) else high
-    assert limit is not None
-    return f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where it must be {due} {_told(case, v.where, limit)}"
+    edge = low if low is not None and (due == "at least" or high is None) else high
+    assert edge is not None
+    text = f"the left side of `{v.where}` comes to {_told(case, v.where, have)}, where it must be {due} {_told(case, v.where, edge)}"
+    return text, {"have": have, "limit": edge}
+
+
+def _due(problem: Problem, v: Violation, have: Fraction) -> str:
+    i = problem.rows.index(v.where)
+    low, high = _side(problem, i, 0), _side(problem, i, 1)
+    return "exactly" if low == high else "at least" if low is not None and have < low else "at most"
 
 
 def _told(case: Case, row: str, value: Fraction) -> str:
@@ -131,12 +173,12 @@ def _side(problem: Problem, i: int, which: int) -> Fraction | None:
     return Fraction(int(exact.num[i]), exact.den) if np.isfinite(floats[i]) else None
 
 
-def why_not(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def why_not(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """A conflict in numbers: by adding up its rows where that is enough, else by how far one of them is missed."""
     return adds_up(case, problem, conflict) or falls_short(case, problem, conflict)
 
 
-def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """Why rows contradict each other, where adding them up is enough to see it: what some of them ask for in all exceeds
     what the others, or the bounds of the variables, allow.  None where it takes more than a plain sum."""
     rows = [problem.rows.index(name) for name in conflict]
@@ -155,20 +197,23 @@ def adds_up(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None
         if most is None or most >= asked - allowed:
             continue
         limits = [i for i in rows if sign[i] < 0]
+        more = {"signs": {problem.rows[i]: s for i, s in sign.items()}}
         if limits and len(limits) < len(rows) and not most:
             need = "asks" if len(rows) - len(limits) == 1 else "ask"
             give = "allows" if len(limits) == 1 else "allow"
-            return (f"Added up, {_these(problem, rows, sign, 1)} {need} for {in_row(case, conflict[0], asked)}, "
+            text = (f"Added up, {_these(problem, rows, sign, 1)} {need} for {in_row(case, conflict[0], asked)}, "
                     f"while {_these(problem, rows, sign, -1)} {give} only {in_row(case, conflict[0], allowed)}.")
+            return Claim("adds up", text, tuple(conflict), {"asked": asked, "allowed": allowed}, more)
         if not limits:
             need = "In all they ask" if len(rows) > 1 else "It asks"
-            return (f"{need} for {in_row(case, conflict[0], asked)}, while the bounds of the variables allow at most "
+            text = (f"{need} for {in_row(case, conflict[0], asked)}, while the bounds of the variables allow at most "
                     f"{in_row(case, conflict[0], most)}.")
+            return Claim("adds up", text, tuple(conflict), {"asked": asked, "most": most}, more)
         return None
     return None
 
 
-def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | None:
+def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> Claim | None:
     """How far the other rows of a conflict keep one of them from holding: the best that row can reach while they hold."""
     rows = [problem.rows.index(name) for name in conflict]
     base = case.instance.problem
@@ -192,14 +237,18 @@ def falls_short(case: Case, problem: Problem, conflict: Sequence[str]) -> str | 
         rest = "the bounds and domains of the variables" if len(rows) == 1 else "the other constraints" if len(rows) > 2 else "the other constraint"
         gap = _told(case, name, abs(due - best))
         verb = "allow" if rest.endswith("s") else "allows"
+        at, more = (name, *(n for n in conflict if n != name)), {"maximize": maximize}
         if row in plain:
             limit, need = ("at most", "at least") if maximize else ("at least", "at most")
             need = "exactly" if _side(problem, row, 0) == _side(problem, row, 1) else need
             if len(rows) == 1:
-                return f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
-            return (f"Within the bounds and domains of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
+                text = f"Its left side can be {limit} {_told(case, name, best)}, and has to be {need} {_told(case, name, due)}."
+                return Claim("falls short", text, at, {"best": best, "due": due}, more)
+            text = (f"Within the bounds and domains of the variables, {rest} {verb} {limit} {_told(case, name, best)} on the left side of `{name}`, "
                     f"which has to be {need} {_told(case, name, due)}.")
-        return f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by {gap} or more."
+            return Claim("falls short", text, at, {"best": best, "due": due}, more)
+        text = f"As long as {rest} hold{'' if rest.endswith('s') else 's'}, `{name}` is missed by {gap} or more."
+        return Claim("falls short", text, at, {"gap": abs(due - best)}, more)
     return None
 
 
@@ -221,6 +270,8 @@ def _these(problem: Problem, rows: Sequence[int], sign: dict[int, int], wanted: 
     if len(found) == 1:
         return f"`{found[0]}`"
     families = list(dict.fromkeys(name.partition("[")[0] for name in found))
+    if any(problem.rows[i].partition("[")[0] in families for i in rows if sign[i] != wanted):
+        return listing([f"`{name}`" for name in found])  # the name of the constraint would not tell them from the others
     return f"the {count_word(len(found))} constraints " + " and ".join(f"`{f}`" for f in families)
 
 

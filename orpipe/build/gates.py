@@ -81,7 +81,7 @@ def refusal(case: Case, product: Product, longest: int) -> str | None:
     if any((product.order.dialect, p.status) in _NEVER_ENDS and p.problem.integer.any() for p in product.programs):
         return "program would not end"
     optimum = case.label.objective_exact
-    if optimum is None:
+    if optimum is None or product.status == "infeasible":
         return None
     if product.task in PROMPTS_WITHOUT_ANSWER:
         prompt = "\n".join(content for role, content in product.messages if role == "user")

@@ -26,6 +26,7 @@ from orpipe.render.tables import lookup, tuples_of
 from orpipe.solve import Label, Outcome, label, settle, solver
 
 _FACTORS = (Fraction(3, 2), Fraction(5, 2), Fraction(1, 2), Fraction(6), Fraction(1, 5), Fraction(20))
+TIGHT = "-tight"  # ends the id of a variant
 _NODES = 20_000
 
 
@@ -53,7 +54,7 @@ def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
             return None
         before = lookup(case.instance.data[param.symbol], entry) if entry else case.instance.data[param.symbol]
         data = with_entry(case.instance.data, param.symbol, entry, value)
-        instance = replace(case.instance, id=f"{case.instance.id}-tight", data=data)
+        instance = replace(case.instance, id=case.instance.id + TIGHT, data=data)
         try:
             problem = instance.problem
         except DataError:

@@ -10,6 +10,8 @@ import numpy as np
 
 from orpipe.algebra.nodes import Neg, Objective, Term
 from orpipe.build.case import Case, pick
+from orpipe.build.claims import Claim
+from orpipe.build.effects import unavoidable
 from orpipe.build.phrases import clause, counted, row_of
 from orpipe.build.plans import binding_rows, shadow_price, uniqueness
 from orpipe.build.units import row_unit
@@ -23,11 +25,11 @@ from orpipe.solve import Label, label
 _NODES = 20_000
 
 
-def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str]:
+def insights(case: Case, variant: int, without: Collection[str] = ()) -> list[str | Claim]:
     """Up to four sentences: the breakdown of the objective and whether the plan is the only one always, the others in turn by
     `variant`; `without` names functions whose claim the text makes elsewhere."""
-    found = [s for s in (breakdown(case, variant), uniqueness(case, variant)) if s]
-    others: list[Callable[[Case, int], str | None]] = [flipped, tightness, relaxation, shadow_price, binding_rows]
+    found: list[str | Claim] = [s for s in (breakdown(case, variant), uniqueness(case, variant)) if s]
+    others: list[Callable[[Case, int], str | Claim | None]] = [flipped, tightness, relaxation, shadow_price, binding_rows]
     turn = variant % len(others)
     for make in others[turn:] + others[:turn]:
         if len(found) == 4:
@@ -72,7 +74,7 @@ def with_bounds(problem: Problem, column: int, low: Fraction, high: Fraction) ->
                    upper_exact=changed(problem.upper_exact, high))
 
 
-def flipped(case: Case, variant: int) -> str | None:
+def flipped(case: Case, variant: int) -> str | Claim | None:
     """One binary decision of the optimum forced the other way, and what that costs."""
     problem, point = case.instance.problem, case.label.point
     if point is None or case.label.objective_exact is None:
@@ -81,11 +83,14 @@ def flipped(case: Case, variant: int) -> str | None:
     if not chosen:
         return None
     j = int(chosen[variant % len(chosen)])
-    other = label(with_bounds(problem, j, Fraction(0), Fraction(0)), nodes=_NODES)
+    without = with_bounds(problem, j, Fraction(0), Fraction(0))
+    other = label(without, nodes=_NODES)
     if not isinstance(other, Label):
         return None
     name, said = f"`{problem.columns[j]}`", clause(case.model, *case.columns[j])
     if other.status == "infeasible":
+        if claim := unavoidable(case, without, said):
+            return claim
         return _one_of(
             variant, "flip",
             f"There is no way round {name} = 1: with it forced to 0, no plan satisfies every rule.",

@@ -6,19 +6,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
 from orpipe.build.case import Case, pick
+from orpipe.build.claims import Claim
 from orpipe.build.phrases import counted, row_of
 from orpipe.build.units import rate, row_unit
 from orpipe.exact import Exact, concatenate
 from orpipe.instances import stream
 from orpipe.problem import Problem
 from orpipe.proof import Facts
+from orpipe.proof.ranging import Range, price_range, shifted
 from orpipe.render.words import about, listing
 from orpipe.solve import Label, label
 
@@ -41,7 +43,7 @@ def uniqueness(case: Case, variant: int) -> str | None:
     other = another(case) if verdict == "not unique" else None
     if other is None:
         return None
-    said = _changes(case, other)
+    said = change_text(case, other)
     texts = (
         f"Other plans are just as good; one of them has {said}.",
         f"The optimal plan is not unique: the same value is reached with {said}.",
@@ -82,40 +84,46 @@ def _with_row(problem: Problem, value: Fraction) -> Problem:
     )
 
 
-def _changes(case: Case, other: Sequence[Fraction]) -> str:
-    """«`ship[North,Alder]` = 3 t/day instead of 5 t/day, and four more decisions changed»"""
-    problem, point = case.instance.problem, case.label.point or ()
-    moved = [j for j in np.flatnonzero(problem.decision).tolist() if point[j] != other[j]]
+@dataclass(frozen=True)
+class Moved:
+    """Decisions that differ between two plans: positions of those with the largest difference, in order, and how many more there are."""
+
+    shown: list[int]
+    more: int
+
+
+def moved_columns(case: Case, other: Sequence[Fraction]) -> Moved:
+    point = case.label.point or ()
+    moved = [j for j in np.flatnonzero(case.instance.problem.decision).tolist() if point[j] != other[j]]
     moved.sort(key=lambda j: -abs(point[j] - other[j]))
+    return Moved(sorted(moved[:_SHOWN]), max(0, len(moved) - _SHOWN))
+
+
+def change_text(case: Case, other: Sequence[Fraction]) -> str:
+    """«`ship[North,Alder]` = 3 t/day instead of 5 t/day, and 4 more decisions changed»"""
+    problem, point, moved = case.instance.problem, case.label.point or (), moved_columns(case, other)
     said = []
-    for j in sorted(moved[:_SHOWN]):
+    for j in moved.shown:
         unit = "" if case.columns[j][0].unit == "1" else case.columns[j][0].unit
         new, old = (counted(about(v), unit, case.instance.scenario) for v in (other[j], point[j]))
         said.append(f"`{problem.columns[j]}` = {new} instead of {old}")
-    more = len(moved) - _SHOWN
-    if more > 0:
-        said.append(f"{more} more decision{'s' if more > 1 else ''} changed")
-    return listing(said, last=", and " if more > 0 else " and ")
+    if moved.more:
+        said.append(f"{moved.more} more decision{'s' if moved.more > 1 else ''} changed")
+    return listing(said, last=", and " if moved.more else " and ")
 
 
 def binding_rows(case: Case, variant: int) -> str | None:
     """Which inequality constraints the plan attains; those without a nonzero variable say nothing about it and are left out.
     None where auxiliary variables stand in inequalities: their slack is not the plan's."""
-    problem, point = case.instance.problem, case.label.point
+    point = case.label.point
     if not isinstance(case.facts, Facts) or case.facts.binding is None or point is None:
         return None
-    A = problem.matrix
-    unequal = np.flatnonzero(problem.row_lower != problem.row_upper)
-    if not all(problem.decision[A.indices[A.indptr[i]:A.indptr[i + 1]]].all() for i in unequal):
-        return None
-    alive = {name for i, name in enumerate(problem.rows) if any(point[j] for j in A.indices[A.indptr[i]:A.indptr[i + 1]].tolist())}
-    equal = problem.row_lower == problem.row_upper
-    open_ = [name for name, fixed in zip(problem.rows, equal, strict=True) if not fixed and name in alive]
-    tight = [name for name in json.loads(case.facts.binding) if name in alive]
-    if len(tight) == len(open_):
+    found = attained(case.instance.problem, point, json.loads(case.facts.binding))
+    if found is None or len(found.tight) == len(found.all):
         return None  # tightness says so
+    tight, open_ = found.tight, found.all
     if not tight:
-        return "In this plan every inequality constraint that involves a nonzero variable has slack." if open_ else None
+        return "In this plan every inequality constraint that involves a nonzero variable has slack." if len(open_) > 1 else None
     if len(tight) <= _LISTED:
         names = listing([f"`{name}`" for name in tight])
         verb = "constraint is" if len(tight) == 1 else "constraints are"
@@ -131,12 +139,31 @@ def binding_rows(case: Case, variant: int) -> str | None:
     return f"{len(tight)} of the {len(open_)} inequality constraints that involve a nonzero variable are binding in this plan: {listing(parts)}."
 
 
+@dataclass(frozen=True)
+class Attained:
+    """Inequality rows with a nonzero variable at a point, and those of them without slack; names, in order."""
+
+    all: list[str]
+    tight: list[str]
+
+
+def attained(problem: Problem, point: Sequence[Fraction], tight: Sequence[str]) -> Attained | None:
+    """tight: names of the binding rows.  None where auxiliary variables stand in inequalities: their slack is not the plan's."""
+    A = problem.matrix
+    unequal = np.flatnonzero(problem.row_lower != problem.row_upper)
+    spans = {int(i): A.indices[A.indptr[i]:A.indptr[i + 1]] for i in unequal}
+    if not all(problem.decision[span].all() for span in spans.values()):
+        return None
+    alive = [problem.rows[i] for i, span in spans.items() if any(point[j] for j in span.tolist())]
+    return Attained(alive, [name for name in tight if name in set(alive)])
+
+
 def _of(count: int, total: int) -> str:
     return f"{count} of {total}" if count < total else "both" if total == 2 else f"all {total}"
 
 
-def shadow_price(case: Case, variant: int) -> str | None:
-    """An exact optimal dual of an LP, and the optimum with a unit more on that right-hand side, solved anew."""
+def shadow_price(case: Case, variant: int) -> Claim | None:
+    """An exact optimal dual of an LP and the right-hand sides for which it is the rate; where that is none, what a unit more does."""
     duals, problem = case.label.duals, case.instance.problem
     if duals is None or case.label.objective_exact is None or problem.integer.any():
         return None
@@ -147,42 +174,57 @@ def shadow_price(case: Case, variant: int) -> str | None:
     return None
 
 
-def _price(case: Case, duals: Sequence[Fraction], i: int, variant: int) -> str | None:
+def _price(case: Case, duals: Sequence[Fraction], i: int, variant: int) -> Claim | None:
     """None where no plan exists with the side a unit higher or lower: supply and demand that must balance have no price each."""
     problem, best = case.instance.problem, case.label.objective_exact
     assert best is not None
+    reach = price_range(problem, case.label, i)
+    if reach is None:
+        return None
+    if reach.up != 0 or reach.down != 0:
+        return _priced(case, duals[i], i, reach, variant)
     name, unit = problem.rows[i], row_unit(case, row_of(case.model, problem.rows[i]))
-    price = f"{about(duals[i])} {rate(case.unit, unit, case)}".rstrip()
     for step in (Fraction(1), Fraction(-1)):
-        moved = label(_shifted(problem, i, step), nodes=_NODES)
+        moved = label(shifted(problem, i, step), nodes=_NODES)
         if not isinstance(moved, Label) or moved.objective_exact is None:
             continue
+        bound = best + step * duals[i]
         one = counted("1", unit, case.instance.scenario)
         more, value = "more" if step > 0 else "less", case.worth(moved.objective_exact)
-        change = moved.objective_exact - best
-        if change == step * duals[i]:
-            # The optimum is convex (concave for a maximum) in the side, and the dual a subgradient: equal at the end, equal between.
-            kind = "increase" if step > 0 else "decrease"
-            texts = (
-                f"The shadow price of `{name}` is {price}: with {one} {more} on its right-hand side the optimum is {value}, and it moves at that "
-                f"same rate for every smaller {kind}.",
-                f"The right-hand side of `{name}` has a shadow price of {price}: {one} {more} gives the optimum {value}, and the rate is the same "
-                f"all the way there.",
-            )
-            return texts[pick(variant, "price", len(texts))]
-        side = "above" if change > step * duals[i] else "below"
-        return (f"A dual value of `{name}` is {price}. It is only a bound on what a change does: with {one} {more} on the right-hand side the "
-                f"optimum is {value}, {side} the {case.worth(best + step * duals[i])} that this rate would give.")
+        side = "above" if moved.objective_exact > bound else "below"
+        text = (f"A dual value of `{name}` is {_rate(case, duals[i], unit)}. It is only a bound on what a change does: with {one} {more} on the "
+                f"right-hand side the optimum is {value}, {side} the {case.worth(bound)} that this rate would give.")
+        return Claim("dual bound", text, (name,), {"price": duals[i], "step": step, "optimum": moved.objective_exact, "bound": bound})
     return None
 
 
-def _shifted(problem: Problem, row: int, step: Fraction) -> Problem:
-    """The problem with the sides of one row moved."""
-    def moved(exact: Exact) -> Exact:
-        values = exact.fractions()
-        values[row] += step
-        return Exact.of(np.array(values, dtype=object))
+def _rate(case: Case, price: Fraction, unit: str) -> str:
+    return f"{about(price)} {rate(case.unit, unit, case)}".rstrip()
 
-    low, high = moved(problem.row_lower_exact), moved(problem.row_upper_exact)
-    return replace(problem, row_lower_exact=low, row_upper_exact=high, row_lower=np.where(np.isfinite(problem.row_lower), low.float(), -np.inf),
-                   row_upper=np.where(np.isfinite(problem.row_upper), high.float(), np.inf))
+
+def _priced(case: Case, price: Fraction, i: int, reach: Range, variant: int) -> Claim:
+    """The interval, and the optimum at its upper end (its lower one, or a unit on, where there is no upper one)."""
+    name, best = case.instance.problem.rows[i], case.label.objective_exact
+    assert best is not None
+    unit, scenario = row_unit(case, row_of(case.model, name)), case.instance.scenario
+    moves = [(sign, end) for sign, end in ((1, reach.up), (-1, reach.down)) if end != 0]
+    said = [f"{'raised' if sign > 0 else 'lowered'} by {'any amount' if end is None else f'up to {counted(about(end), unit, scenario)}'}"
+            for sign, end in moves]
+    held = listing(said, " or ")
+    only = "" if len(moves) == 2 else f" (but not {'lowered' if moves[0][0] > 0 else 'raised'}: that way the rate is another one, or no plan is left)"
+    sign, end = moves[0]
+    size = Fraction(1) if end is None or (end > 1 and about(end).startswith("about")) else end
+    at, word = best + price * sign * size, "more" if sign > 0 else "less"
+    value, step, per = case.worth(at), counted(about(size), unit, scenario), _rate(case, price, unit)
+    way = "in the same direction" if price > 0 else "in the opposite direction"
+    texts = (
+        f"The shadow price of `{name}` is {per}, and it is the exact rate as long as the right-hand side is {held}{only}: "
+        f"with {step} {word}, the optimum is {value}.",
+        f"If the right-hand side of `{name}` is {held}{only}, the optimum moves by {_rate(case, abs(price), unit)} {way}; "
+        f"{step} {word} would make it {value}.",
+        f"At the margin, a change of the right-hand side of `{name}` moves the optimum by {per} (its shadow price), and that rate stays exact "
+        f"when it is {held}{only}. "
+        f"With {step} {word}, for example, the optimum is {value}.",
+    )
+    return Claim("price", texts[pick(variant, "price", len(texts))], (name,),
+                 {"price": price, "up": reach.up, "down": reach.down, "step": sign * size, "optimum": at})

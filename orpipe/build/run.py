@@ -29,6 +29,7 @@ from orpipe import __version__
 from orpipe.build import quarantine
 from orpipe.build.card import card
 from orpipe.build.gates import Duplicates
+from orpipe.build.infeasible import TIGHT
 from orpipe.build.plan import Slot, plan
 from orpipe.build.slot import Made, make_slot
 from orpipe.build.workers import PATIENCE, Chunk, Crew, Step, read_chunk
@@ -49,8 +50,8 @@ PACKAGES = ("highspy", "ortools", "pyomo", "pulp", "numpy", "scipy", "pyarrow", 
 class Summary:
     """What a run did.  seconds: by stage, added over workers (and over earlier runs that this one went on with); wall: elapsed;
     peak_mb: largest resident memory of one process; resumed: slots taken from an earlier run; shortfall: slots without an
-    acceptable draw; faults: draws that ended in an error of ours; discrimination: means over instances (see docs/dataset.md),
-    empty without suites."""
+    acceptable draw; faults: draws that ended in an error of ours; tight: instances that are infeasible variants of others;
+    discrimination: means over instances (see docs/dataset.md), empty without suites."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     attempted: int = 0
@@ -64,6 +65,7 @@ class Summary:
     resumed: int = 0
     shortfall: int = 0
     faults: int = 0
+    tight: int = 0
     discrimination: dict[str, float] = field(default_factory=dict)
 
 
@@ -132,6 +134,7 @@ def _write(recipe: Recipe, slots: list[Slot], work: Path, target: Path, workers:
                 writer.add(config, made.split, rows if config != "rejected" else quarantine.lay_down(target, rows))
             structures.update((row["family"], row["structure_hash"]) for row in made.instances if row["survivors"] is not None)
             shares.add(made.instances)
+            summary.tight += sum(row["id"].endswith(TIGHT) for row in made.instances)
             _tally(summary, made)
             if summary.faults >= _HOPELESS and not summary.accepted:
                 last = next(row for row in reversed(made.rejected) if row["reason"].startswith("internal error"))

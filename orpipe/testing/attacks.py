@@ -26,12 +26,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from orpipe.errors import NotFound
 from orpipe.testing.command import checkout
+from orpipe.verify.crew import Promise
 from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.outcome import Job, Limits, Run
 from orpipe.verify.sandbox import Pool, isolation_level
@@ -76,23 +78,24 @@ class Attack:
 def attacks(names: Iterable[str] = ()) -> list[Attack]:
     chosen = set(names)
     paths = sorted(p for p in checkout(FOLDER).glob("*.py") if p.stem != "kit")
+    for name in chosen - {path.stem for path in paths}:
+        raise NotFound.among("attack", name, [path.stem for path in paths])
     return [Attack.read(path) for path in paths if not chosen or path.stem in chosen]
 
 
 class _Pool(Pool):
-    """Runs everything in the same warm parent, attacks under their own limits, and keeps the last attack's run."""
+    """Runs everything in the same warm parent, attacks under their own limits, and keeps what was promised of the last attack."""
 
     attack: Attack | None = None
-    run_of_attack: Run | None = None
+    attacked: Promise[Run] | None = None
 
-    def submit(self, job: Job) -> Future[Run]:
+    def submit(self, job: Job) -> Promise[Run]:
         attack = self.attack
         if attack is None or job.program.strip() != attack.text.strip():
             return super().submit(replace(job, library="highspy"))
         limits = replace(job.limits or self.limits, seconds=attack.seconds, memory=attack.memory)
-        future = super().submit(replace(job, library="highspy", limits=limits))
-        future.add_done_callback(lambda done: setattr(self, "run_of_attack", done.result()))
-        return future
+        self.attacked = super().submit(replace(job, library="highspy", limits=limits))
+        return self.attacked
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,11 @@ class Trial:
     def contained(self) -> bool:
         return not self.breaches
 
+    @property
+    def well(self) -> bool:
+        """Contained, and it cost no honest program its verdict."""
+        return self.contained and self.honest_beside and self.honest_after
+
 
 @dataclass
 class Range:
@@ -127,7 +135,7 @@ class Range:
     def trial(self, attack: Attack) -> Trial:
         data = {"kit.py": (checkout(FOLDER) / "kit.py").read_text("utf-8"), "target.json": json.dumps(self.world)}
         self.heard.clear()
-        self.pool.attack, self.pool.run_of_attack = attack, None
+        self.pool.attack, self.pool.attacked = attack, None
         before, parents, swollen = self._state(), self._parents(), _resident()
         start = time.monotonic()
         with ThreadPoolExecutor(1) as beside:
@@ -135,7 +143,7 @@ class Range:
             row = self.judge.judge(f"```python\n{attack.text}```", TRUTH, data)
             seconds = time.monotonic() - start
             honest_beside = neighbour.result()
-        run = self.pool.run_of_attack or Run("sandbox", "it was not run")
+        run = self.pool.attacked.result() if self.pool.attacked is not None else Run("sandbox", "it was not run")
         honest_after = self._honest()
         breaches = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.startswith("GAINED")][:3]
         if run.captured is not None and any("GAINED" in name for name in (*run.captured.columns, *run.captured.rows)):
@@ -302,20 +310,24 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="attacks to run (default: all)")
     parser.add_argument("--without", default="", help="layers to leave out, by name with commas between")
     chosen = parser.parse_args(arguments)
-    escaped = False
+    try:
+        corpus = attacks(chosen.names)
+    except NotFound as error:
+        parser.error(str(error))
+    ill = 0
     with shooting_range([name for name in chosen.without.split(",") if name]) as place:
         print(f"isolation {isolation_level(place.layers)}: {', '.join(place.layers)}", flush=True)
 
         def trials() -> Iterator[Trial]:
-            nonlocal escaped
-            for attack in attacks(chosen.names):
+            nonlocal ill
+            for attack in corpus:
                 trial = place.trial(attack)
-                escaped = escaped or not trial.contained
+                ill += not trial.well
                 yield trial
 
         for line in table(trials()):
             print(line, flush=True)
-    return 1 if escaped else 0
+    return 1 if ill else 0
 
 
 if __name__ == "__main__":

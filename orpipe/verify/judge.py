@@ -11,29 +11,25 @@ later; judging never raises, and what goes wrong on our side is UNDECIDED.  Give
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib import metadata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
-from orpipe import __version__
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
 from orpipe.verify.against import RULES, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
 from orpipe.verify.capture import discover
+from orpipe.verify.crew import Promise
 from orpipe.verify.extract import Extracted, extract
 from orpipe.verify.isolation import FULL, available_layers
+from orpipe.verify.machine import Machine
+from orpipe.verify.row import VerdictRow, isolation_said, plain, versions
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
-from orpipe.verify.solving import Solvers
 from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
@@ -41,71 +37,10 @@ from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, pu
 if TYPE_CHECKING:
     from orpipe.suites.suite import Suite
 
-_DISTRIBUTIONS = {"pulp": "PuLP", "mip": "mip"}
+__all__ = ["Judge", "VerdictRow", "require_full"]
+
 _RETRIES = 2
 _REDRAWS = 3
-
-
-@dataclass(frozen=True)
-class VerdictRow:
-    """One judged answer, as it is written to a verdict file (`record`).
-
-    status, objective: of the captured model, by our own solve; "" and None if there is none.  truth: the label as
-    understood.  extraction: where the code was found.  solves: how often the program solved or wrote a model; the last
-    state was judged.  seconds: in all; run_seconds in the sandbox, solve_seconds in our solve.  isolation: "full", "without
-    ..." or "" (nothing was run).  optimum: the verdict of the optimum alone.  redraw: "redraw(k)" where hidden data were
-    tried and none differed, "differs", or why none were; "" if none were asked for.  rules: right or wrong under published
-    rules; empty where undecided.
-    """
-
-    index: int | str
-    sample: int
-    verdict: Verdict
-    reason: str
-    failure: Failure = Failure.NONE
-    exception: str = ""
-    objective: float | None = None
-    status: str = ""
-    label: Any = None
-    truth: str = ""
-    library: str = ""
-    interface: str = ""
-    n_vars: int | None = None
-    n_int: int | None = None
-    n_rows: int | None = None
-    extraction: str = ""
-    solves: int = 0
-    method: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-    rules: Mapping[str, bool] = field(default_factory=dict)
-    tolerance: str = ""
-    seconds: float = 0.0
-    run_seconds: float = 0.0
-    solve_seconds: float = 0.0
-    isolation: str = ""
-    optimum: str = ""
-    redraw: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    benchmark: str = ""
-    family: str = ""
-    level: str = ""
-    position: int = 0
-
-    @property
-    def passed(self) -> bool:
-        return self.verdict.passed
-
-    def record(self) -> dict[str, Any]:
-        """JSON-ready, in the order above; durations to the millisecond, infinities as text."""
-        found = asdict(self)
-        for name in ("seconds", "run_seconds", "solve_seconds"):
-            found[name] = round(found[name], 4)
-        if found["objective"] is not None and not math.isfinite(found["objective"]):
-            found["objective"] = str(found["objective"])
-        return found
-
-    def line(self) -> str:
-        return json.dumps(self.record(), ensure_ascii=True, allow_nan=False) + "\n"
 
 
 class Judge:
@@ -149,7 +84,7 @@ class Judge:
             require_full()
         self._pool, self._given_pool = pool or Pool(workers, self.limits), pool is not None
         self._lock = threading.Lock()
-        self._machine: _Machine | None = None
+        self._machine: Machine | None = None
         _ALL.add(self)
 
     def _after_fork(self) -> None:
@@ -165,9 +100,9 @@ class Judge:
         self.close()
 
     def close(self) -> None:
-        """Stop the helpers; programs under way are undecided.  The judge may be used again afterwards."""
-        with self._lock:
-            machine, self._machine = self._machine, None
+        """Stop the helpers; answers under way are undecided.  The judge may be used again afterwards.  If this is interrupted,
+        calling it again goes on, and so does the end of the process."""
+        machine = self._machine  # stays until the next answer, or an interrupted close would lose it
         if machine is not None:
             machine.close()
         if not self._given_pool:
@@ -176,7 +111,7 @@ class Judge:
     def warm(self, *libraries: str) -> None:
         """Start helpers now rather than with the first answer: the solving processes, and the warm parents of these
         libraries ("ortools" stands for all of its interfaces); of none, those wait for their first answer."""
-        self._ready().solvers.warm()
+        self._ready().warm()
         names = [name for name in discover() for wanted in libraries if name == wanted or name.startswith(f"{wanted}.")]
         if names:
             self._pool.warm(*names)
@@ -192,56 +127,71 @@ class Judge:
         return self.judge_answer(Answer(index, answer_text, truth, sample, 0, "", files(data), benchmark, family, level, reference))
 
     def judge_answer(self, answer: Answer) -> VerdictRow:
-        return self._submit(answer).result()
+        promise: Promise[VerdictRow] = Promise()
+        self._submit(answer, promise.give)
+        return promise.result()
 
-    def _submit(self, answer: Answer) -> Future[VerdictRow]:
+    def _submit(self, answer: Answer, told: Callable[[VerdictRow], object], wanted: Callable[[], bool] = lambda: True) -> None:
+        """told: called with the row, in a thread of the crew; not if it is no longer wanted when its turn comes."""
         machine = self._ready()
-        return machine.threads.submit(self._row, machine, answer)
+
+        def task() -> None:
+            if wanted():
+                told(self._row(machine, answer))
+
+        if not machine.crew.give(task):
+            task()
 
     def judge_many(self, answers: Iterable[Answer], *, ordered: bool = True, window: int | None = None) -> Iterator[VerdictRow]:
         """Rows in the order of the answers, or as they come (ordered=False).  At most `window` answers (default: four a
         worker) are read ahead and held; closing the iterator drops what has not begun."""
         most = window or 4 * self.workers
-        waiting: dict[Future[VerdictRow], None] = {}
-        source = iter(answers)
-        more = True
+        done: SimpleQueue[tuple[int, VerdictRow]] = SimpleQueue()
+        early: dict[int, VerdictRow] = {}
+        source: Iterator[Answer] | None = iter(answers)
+        asked, given, wanted = 0, 0, True
+
+        def ask(number: int, answer: Answer) -> None:
+            self._submit(answer, lambda row: done.put((number, row)), lambda: wanted)
+
         try:
-            while more or waiting:
-                while more and len(waiting) < most:
+            while True:
+                while source is not None and asked - given < most:
                     try:
                         answer = next(source)
                     except StopIteration:
-                        more = False
+                        source = None
                     else:
-                        waiting[self._submit(answer)] = None
-                if not waiting:
-                    break
-                if ordered:
-                    done = [next(iter(waiting))]
-                else:
-                    done = list(wait(waiting, return_when=FIRST_COMPLETED).done)
-                for future in done:
-                    del waiting[future]
-                    yield future.result()
+                        ask(asked, answer)
+                        asked += 1
+                if asked == given:
+                    return
+                while ordered and given not in early:
+                    number, row = done.get()
+                    early[number] = row
+                yield early.pop(given) if ordered else done.get()[1]
+                given += 1
         finally:
-            for future in waiting:
-                future.cancel()
+            wanted = False
 
-    def _ready(self) -> _Machine:
+    def _ready(self) -> Machine:
         with self._lock:
-            if self._machine is None:
-                self._machine = _Machine(self.workers, self.solve_timeout)
+            if self._machine is None or self._machine.closed:
+                self._machine = Machine(self.workers, self.solve_timeout)
                 weakref.finalize(self, self._machine.close)
             return self._machine
 
-    def _row(self, machine: _Machine, answer: Answer) -> VerdictRow:
+    def _row(self, machine: Machine, answer: Answer) -> VerdictRow:
         began = time.perf_counter()
         case = _Case(answer, self, machine)
         try:
-            row = case.judged()
+            row = case.closed() if machine.closed else case.judged()
         except Exception as error:  # whatever it is, it is no answer's fault
-            row = case.row(Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it",
-                                     Failure.INTERNAL))
+            fault = Judgement(Verdict.UNDECIDED, f"internal error ({type(error).__name__}: {error}); please report it", Failure.INTERNAL)
+            try:
+                row = case.row(fault)
+            except Exception:  # a label that cannot be shown, say
+                row = VerdictRow(answer.index, answer.sample, fault.verdict, fault.reason, fault.failure, position=answer.position)
         return replace(row, seconds=time.perf_counter() - began)
 
 
@@ -256,43 +206,13 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
-class _Machine:
-    """What a judge needs of one process: threads that wait, processes that solve.  Holds no reference to its Judge."""
-
-    def __init__(self, workers: int, solve_timeout: float) -> None:
-        self.pid = os.getpid()
-        self.threads = ThreadPoolExecutor(workers + 2, "orpipe-judge")  # two more than run: they extract and read
-        self.solvers = Solvers(workers, solve_timeout)
-        self.references: dict[bytes, Truth] = {}
-        self.closed, self.gate = False, threading.Lock()
-
-    def submit(self, pool: Pool, job: Job) -> Future[Run] | None:
-        """None once closed: a pool that was closed with its judge is not opened again by an answer under way."""
-        with self.gate:
-            return None if self.closed else pool.submit(job)
-
-    def close(self) -> None:
-        if self.pid == os.getpid():
-            with self.gate:
-                self.closed = True
-            self.threads.shutdown(wait=False, cancel_futures=True)
-            self.solvers.close()
-
-    def reference(self, text: str) -> Truth:
-        key = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
-        found = self.references.get(key)
-        if found is None:
-            found = self.references[key] = self.solvers.reference(text)
-        return found
-
-
 @dataclass
 class _Case:
     """One answer on its way through."""
 
     answer: Answer
     judge: Judge
-    machine: _Machine
+    machine: Machine
     truth: Truth = field(default_factory=Truth)
     found: Extracted | None = None
     run: Run | None = None
@@ -300,6 +220,9 @@ class _Case:
     solved: Solved | None = None
     optimum: Judgement | None = None
     redraw: str = ""
+
+    def closed(self) -> VerdictRow:
+        return self.row(Judgement(Verdict.UNDECIDED, "the judge was closed before the program ran", Failure.SANDBOX))
 
     def judged(self) -> VerdictRow:
         judge, answer, machine = self.judge, self.answer, self.machine
@@ -337,7 +260,7 @@ class _Case:
             reason += f"; after its solve {ending.reason}"
         return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
 
-    def _redrawn(self, judgement: Judgement, machine: _Machine) -> Judgement:
+    def _redrawn(self, judgement: Judgement, machine: Machine) -> Judgement:
         judge, answer = self.judge, self.answer
         known = bool(answer.data) and answer.instance.get("structure_hash") in judge.suites
         count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
@@ -356,10 +279,10 @@ class _Case:
         run = Run("sandbox", "the judge was closed before the program ran")
         try:
             for _ in range(1 + _RETRIES):
-                future = self.machine.submit(self.judge._pool, job)
-                if future is None:
+                promise = self.machine.submit(self.judge._pool, job)
+                if promise is None:
                     break
-                run = future.result()
+                run = promise.result()
                 if run.outcome != "sandbox" or "cannot be run here" in run.message:
                     break
         except UsageError as error:
@@ -375,7 +298,7 @@ class _Case:
             index=answer.index, sample=answer.sample, verdict=judgement.verdict, reason=judgement.reason,
             failure=judgement.failure, exception=self.ending.exception if self.ending else "",
             objective=solved.objective if solved else None, status=solved.status if solved else "",
-            label=_plain(answer.label), truth=str(self.truth), library=library,
+            label=plain(answer.label), truth=str(self.truth), library=library,
             interface=captured.interface if captured is not None else "",
             n_vars=len(captured.columns) if captured is not None else None,
             n_int=int(captured.integer.sum()) if captured is not None else None,
@@ -385,26 +308,9 @@ class _Case:
             rules={} if no_truth else dict(published(solved or Solved(""), self.truth)),
             optimum=(self.optimum or judgement).verdict, redraw=self.redraw,
             tolerance=str(self.judge.policy), run_seconds=run.seconds if run is not None else 0.0,
-            solve_seconds=solved.seconds if solved else 0.0, isolation=_isolation(run), versions=_versions(library),
+            solve_seconds=solved.seconds if solved else 0.0, isolation=isolation_said(run), versions=versions(library),
             benchmark=answer.benchmark, family=answer.family, level=answer.level, position=answer.position,
         )
-
-
-def _plain(label: Any) -> Any:
-    """A label as JSON can hold it."""
-    if isinstance(label, Truth):
-        label = label.raw
-    try:
-        return json.loads(json.dumps(label, allow_nan=False))
-    except (TypeError, ValueError, RecursionError):
-        return str(label)
-
-
-def _isolation(run: Run | None) -> str:
-    if run is None or not run.layers:
-        return ""
-    missing = sorted(FULL - set(run.layers))
-    return f"without {', '.join(missing)}" if missing else "full"
 
 
 def require_full() -> None:
@@ -413,18 +319,3 @@ def require_full() -> None:
     if lacking:
         what = "; ".join(f"{layer.name} ({layer.reason})" for layer in lacking)
         raise EnvironmentError_(f"full isolation is not to be had here: {what}; see 'orpipe doctor', or leave out --require-isolation")
-
-
-@cache
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-@cache
-def _versions(library: str) -> Mapping[str, str]:
-    found = {"orpipe": __version__, "highspy": _version("highspy"), "ortools": _version("ortools")}
-    own = _version(_DISTRIBUTIONS.get(library, library)) if library else ""
-    return {**found, library: own} if own else found

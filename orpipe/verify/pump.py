@@ -5,7 +5,9 @@ It trusts nothing of the latter: they are read through Channel, and what they ma
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import logging
 import marshal
 import os
 import selectors
@@ -17,18 +19,21 @@ import tempfile
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from orpipe.verify.capture import announced
 from orpipe.verify.clearing import remove_tree
+from orpipe.verify.crew import Promise
 from orpipe.verify.frames import Channel
 from orpipe.verify.outcome import Ended, Job, Limits, Run, read_run
 
+log = logging.getLogger(__name__)
+
 _START_SECONDS, _GRACE_SECONDS = 120.0, 30.0
 _READ = 1 << 18
+_END_SECONDS = 30.0  # waited for the thread to end; it is a daemon
 _DRAIN = 64  # reads from a pipe whose process has ended: more than it can hold
 
 
@@ -38,7 +43,7 @@ class _Task:
 
     job: Job
     limits: Limits
-    future: Future[Run]
+    promise: Promise[Run]
     library: str
     number: int = -1
     sent: float = 0.0
@@ -126,11 +131,12 @@ class _Parent:
 
 
 class Pump:
-    """Holds no reference to its Pool.  disk: the usual size of a work folder."""
+    """Holds no reference to its Pool.  disk: the usual size of a work folder.  Once closed it takes no more jobs."""
 
     def __init__(self, workers: int, without: tuple[str, ...], disk: int) -> None:
         self.workers, self.without, self.disk, self.pid, self.closed = workers, without, disk, os.getpid(), False
         self._gate = threading.Lock()
+        self._running, self._over, self._ident = _thread.allocate_lock(), False, 0
         self._queue: deque[_Task] = deque()
         self._parents: dict[str, _Parent] = {}
         self._numbers = iter(range(1 << 62))
@@ -139,72 +145,97 @@ class Pump:
         self._ear.setblocking(False)
         self._mouth.setblocking(False)
         self._selector.register(self._ear, selectors.EVENT_READ, None)
-        self._thread = threading.Thread(target=self._loop, name="orpipe-sandbox", daemon=True)
-        self._thread.start()
 
-    def submit(self, job: Job, limits: Limits) -> Future[Run]:
+    def submit(self, job: Job, limits: Limits) -> Promise[Run]:
         library = job.library if job.library is not None else announced(job.program)
-        task = _Task(job, limits, Future(), library)
+        task = _Task(job, limits, Promise(), library)
         with self._gate:
             if self.closed:
-                _answer(task, Run("sandbox", "the pool was closed before the program started"))
+                task.promise.give(Run("sandbox", "the pool was closed before the program started"))
             else:
+                if not self._running.locked():  # twice if the first time was interrupted: one of the two leaves at once
+                    _thread.start_new_thread(self._live, ())
                 self._queue.append(task)
                 self._wake()
-        return task.future
+        return task.promise
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):  # full: it is awake; closed: it ends
             self._mouth.send(b".")
 
     def close(self) -> None:
-        if self.closed or self.pid != os.getpid():
+        """End all, and wait for that, but not for ever.  May be interrupted anywhere and called again, by any thread."""
+        if self.pid != os.getpid():
             return
         self.closed = True
         self._wake()
-        if threading.current_thread() is not self._thread:  # a collected Pool may be finalised anywhere
-            self._thread.join()
+        with self._gate:
+            if not self._running.locked():  # it never lived
+                for each in (self._mouth, self._ear, self._selector):
+                    each.close()
+                return
+        if self._ident == _thread.get_ident():  # a collected Pool may be finalised anywhere
+            return
+        end = time.monotonic() + _END_SECONDS
+        while not self._over and time.monotonic() < end:
+            time.sleep(0.002)
+
+    def _live(self) -> None:
+        if self._running.acquire(blocking=False):
+            self._ident = _thread.get_ident()
+            try:
+                self._loop()
+            except Exception:
+                log.exception("the sandbox's thread failed; please report it")
+            finally:
+                try:
+                    self._end()
+                finally:
+                    self._over = True
 
     def _loop(self) -> None:
+        while not self.closed:
+            self._dispatch()
+            busy = any(p.tasks or not p.ready_at for p in self._parents.values())
+            for key, _ in self._selector.select(5.0 if busy else None):
+                if key.data is None:
+                    with contextlib.suppress(BlockingIOError):
+                        self._ear.recv(4096)
+                elif isinstance(key.data, _Parent):
+                    self._hear(key.data)
+                elif key.fd in key.data.pipes:
+                    self._read(key.data, key.fd)
+                    self._finish_early(key.data)
+            now = time.monotonic()
+            for parent in [p for p in self._parents.values() if p.overdue(now)]:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(parent.process.pid, signal.SIGKILL)
+                self._lose(parent, "hung and was stopped")
+
+    def _end(self) -> None:
+        """Nobody waits for an answer after this, whatever goes wrong in it."""
+        with self._gate:
+            self.closed = True
+            self._mouth.close()
+        tasks = [task for parent in self._parents.values() for task in parent.tasks.values()]
         try:
-            while not self.closed:
-                self._dispatch()
-                busy = any(p.tasks or not p.ready_at for p in self._parents.values())
-                for key, _ in self._selector.select(5.0 if busy else None):
-                    if key.data is None:
-                        with contextlib.suppress(BlockingIOError):
-                            self._ear.recv(4096)
-                    elif isinstance(key.data, _Parent):
-                        self._hear(key.data)
-                    elif key.fd in key.data.pipes:
-                        self._read(key.data, key.fd)
-                        self._finish_early(key.data)
-                now = time.monotonic()
-                for parent in [p for p in self._parents.values() if p.overdue(now)]:
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.killpg(parent.process.pid, signal.SIGKILL)
-                    self._lose(parent, "hung and was stopped")
-        finally:
-            with self._gate:
-                self.closed = True
-                self._mouth.close()
             for parent in self._parents.values():
                 with contextlib.suppress(OSError):
                     parent.socket.shutdown(socket.SHUT_RDWR)  # all begin to end before the first is waited for
             for parent in list(self._parents.values()):
                 self._lose(parent, "was closed")
-            while self._queue:
-                _answer(self._queue.popleft(), Run("sandbox", "the pool was closed before the program started"))
             self._selector.close()
             self._ear.close()
+        finally:
+            for task in (*tasks, *self._queue):
+                task.promise.give(Run("sandbox", "the pool was closed before the program started"))
+            self._queue.clear()
 
     def _dispatch(self) -> None:
         running = sum(len(p.tasks) for p in self._parents.values())
         dying = sum(len(p.dying) for p in self._parents.values())
         while self._queue and running < self.workers and running + dying < 2 * self.workers + 1:
             task = self._queue.popleft()
-            if not task.future.set_running_or_notify_cancel():
-                continue
             task.number = next(self._numbers)
             parent = self._parents.get(task.library)
             try:
@@ -214,12 +245,12 @@ class Pump:
                 parent.hand(task)
             except OSError as error:
                 self._forget(task)
-                _answer(task, Run("sandbox", f"the program cannot be handed to a warm parent: {error}; run it again"))
+                task.promise.give(Run("sandbox", f"the program cannot be handed to a warm parent: {error}; run it again"))
                 if parent is not None:
                     self._lose(parent, f"cannot be reached ({error})")
             except Exception as error:  # a job that is none: a file that is no text
                 self._forget(task)
-                _answer(task, Run("sandbox", f"the program cannot be handed over ({type(error).__name__}: {error})"))
+                task.promise.give(Run("sandbox", f"the program cannot be handed over ({type(error).__name__}: {error})"))
             else:
                 parent.tasks[task.number] = task
                 for fd in task.pipes:
@@ -293,7 +324,7 @@ class Pump:
         if "fault" in message:
             self._forget(task)
             del parent.tasks[task.number]
-            _answer(task, Run("sandbox", f"{message['fault']}; run the program again", layers=parent.layers))
+            task.promise.give(Run("sandbox", f"{message['fault']}; run the program again", layers=parent.layers))
             return
         for fd in list(task.pipes):
             for _ in range(_DRAIN):
@@ -313,7 +344,7 @@ class Pump:
                            parent.layers, parent.missing)
         except Exception as error:  # one program must not end the others
             run = Run("sandbox", f"its result cannot be read ({type(error).__name__}: {error}); please report it")
-        _answer(task, run)
+        task.promise.give(run)
 
     def _lose(self, parent: _Parent, how: str) -> None:
         if self._parents.get(parent.library) is parent:
@@ -323,10 +354,6 @@ class Pump:
         last = parent.end()
         for task in parent.tasks.values():
             self._forget(task)
-            _answer(task, Run("sandbox", f"the warm parent for '{task.library}' {how}: {last}; run the program again"))
+            task.promise.give(Run("sandbox", f"the warm parent for '{task.library}' {how}: {last}; run the program again"))
         parent.tasks.clear()
 
-
-def _answer(task: _Task, run: Run) -> None:
-    with contextlib.suppress(Exception):  # cancelled meanwhile: nobody waits
-        task.future.set_result(run)

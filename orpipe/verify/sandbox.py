@@ -13,11 +13,11 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from pathlib import Path
 
 from orpipe.errors import NotFound, UsageError
 from orpipe.verify.capture import discover
+from orpipe.verify.crew import Promise
 from orpipe.verify.isolation import WHAT, Layer, available_layers, isolation_level
 from orpipe.verify.outcome import Job, Limits, Outcome, Run
 from orpipe.verify.pump import Pump
@@ -53,8 +53,8 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(self, job: Job) -> Future[Run]:
-        """Queue a job; the Future's result is a Run, never an exception.  Raises UsageError for a bad file name."""
+    def submit(self, job: Job) -> Promise[Run]:
+        """Queue a job; the Promise's result is a Run, never an exception.  Raises UsageError for a bad file name."""
         for name in job.files:
             parts = Path(name).parts
             if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name or name == "program.py":
@@ -70,7 +70,7 @@ class Pool:
 
     def run_many(self, jobs: Iterable[Job]) -> list[Run]:
         """Runs in the order of the jobs."""
-        return [future.result() for future in [self.submit(job) for job in jobs]]
+        return [promise.result() for promise in [self.submit(job) for job in jobs]]
 
     def warm(self, *libraries: str) -> dict[str, Run]:
         """Start the warm parents of these libraries (default: all) and run an empty program in each."""
@@ -79,8 +79,8 @@ class Pool:
         return dict(zip(names, runs, strict=True))
 
     def close(self) -> None:
-        with self._lock:
-            pump, self._pump = self._pump, None
+        """End what runs; the next job starts anew.  If this is interrupted, calling it again goes on."""
+        pump = self._pump  # stays until the next job, or an interrupted close would lose it
         if pump is not None:
             pump.close()
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import resource
 import signal
 import socket
@@ -26,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from orpipe.errors import OrpipeError
@@ -54,21 +54,30 @@ def truth_from(record: Mapping[str, Any]) -> Truth:
 
 
 class Solvers:
-    """At most `workers` solving processes, started when needed (`warm` starts them at once).  Thread-safe."""
+    """At most `workers` solving processes, started when needed (`warm` starts them at once).  Thread-safe; `close` may also be
+    interrupted, the others are for threads that no signal reaches."""
 
     def __init__(self, workers: int, seconds: float) -> None:
         self.seconds, self.closed = seconds, False
         self._lock = threading.Lock()
         self._all: list[_Process] = []
-        self._free: queue.LifoQueue[_Process | None] = queue.LifoQueue()
+        self._idle: list[_Process] = []  # the last one used comes first: it has its references read
+        self._turns: SimpleQueue[None] = SimpleQueue()
         for _ in range(workers):
-            self._free.put(None)
+            self._turns.put(None)
 
     def warm(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            for _ in range(self._free.qsize()):
-                process = self._free.get_nowait()
-                self._free.put(process or self._start())
+        """Raises OSError if one cannot be started."""
+        turns = 0
+        try:
+            while not self._turns.empty():
+                self._turns.get()
+                turns += 1
+                if len(self._idle) < turns:
+                    self._idle.append(self._start())
+        finally:
+            for _ in range(turns):
+                self._turns.put(None)
 
     def solve(self, captured: Captured, truth: Truth, policy: Policy) -> Solved:
         """Never raises: our own faults are a Solved without status."""
@@ -111,30 +120,40 @@ class Solvers:
         return None if fields is None else Judgement(**{**fields, "verdict": Verdict(fields["verdict"]), "failure": Failure(fields["failure"])})
 
     def _ask(self, message: bytes, within: float = 0.0) -> dict[str, Any]:
-        process = self._free.get()
+        self._turns.get()
+        process: _Process | None = None
         try:
+            with contextlib.suppress(IndexError):
+                process = self._idle.pop()
             for _ in range(2):
-                if self.closed:
-                    return {"fault": "the judge was closed"}
                 process = process if process is not None and process.alive else self._start()
                 found = process.ask(message, within or 6 * self.seconds + 10.0)
                 if found is not None:
                     return found
+                if self.closed:
+                    return {"fault": "the judge was closed"}
                 if process.late:
                     return {"fault": f"our solve did not end in time ({self.seconds:g} s) and was stopped", "late": True}
             return {"fault": f"our solving process ended twice on this model ({process.how if process else ''})"}
         except OSError as error:
-            return {"fault": f"a solving process cannot be started: {error}"}
+            return {"fault": "the judge was closed" if self.closed else f"a solving process cannot be started: {error}"}
         finally:
-            self._free.put(process if process is not None and process.alive else None)
+            if process is not None and process.alive:
+                self._idle.append(process)
+            self._turns.put(None)
 
     def _start(self) -> _Process:
+        """Raises OSError, also once closed."""
         process = _Process()
         with self._lock:
-            self._all = [p for p in self._all if p.alive] + [process]
-        return process
+            if not self.closed:
+                self._all = [p for p in self._all if p.alive] + [process]
+                return process
+        process.end()
+        raise OSError("the judge was closed")
 
     def close(self) -> None:
+        """End all processes; whoever waits for one is told.  May be interrupted and called again."""
         self.closed = True
         with self._lock:
             for process in self._all:
@@ -182,13 +201,12 @@ class _Process:
         return None
 
     def end(self) -> None:
-        if not self.alive:
-            return
+        """Kill it; from any thread, and again after an interruption."""
         self.alive = False
-        self.socket.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.process.poll() is None:
                 os.killpg(self.process.pid, signal.SIGKILL)
+        self.socket.close()
         self.how = f"exit code {self.process.wait()}"
 
 

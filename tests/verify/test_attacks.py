@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orpipe.testing.attacks import HONEST, Attack, Range, attacks, main, shooting_range
+from orpipe.testing.attacks import HONEST, Attack, Range, Trial, attacks, main, shooting_range
 from orpipe.verify.isolation import available_layers, isolation_level
+from orpipe.verify.judge import VerdictRow
+from orpipe.verify.outcome import Run
+from orpipe.verify.verdict import Verdict
 
 LEVEL = isolation_level(layer.name for layer in available_layers() if layer.available)
 CORPUS = attacks()
@@ -71,3 +74,28 @@ def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["print_optimum", "fork_bomb"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("isolation full") and lines[-1].startswith("2/2 contained") and len(lines) == 5
+
+
+@full
+@pytest.mark.parametrize("misjudged", ["beside", "after"])
+def test_a_misjudged_neighbour_fails_the_command_as_an_escape_does(
+    misjudged: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:
+    real, calls = Range._honest, []
+
+    def honest(self: Range) -> bool:
+        calls.append(1)
+        return real(self) and len(calls) != ("beside", "after").index(misjudged) + 1
+
+    monkeypatch.setattr(Range, "_honest", honest)
+    assert main(["print_optimum"]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("0/1 contained") and f"{misjudged != 'beside':d}/1, the next one in {misjudged != 'after':d}/1" in last
+    trial = Trial(CORPUS[0], Run("ok", ""), VerdictRow(0, 0, Verdict.ERROR, ""), 0.0, (), misjudged != "beside", misjudged != "after")
+    assert trial.contained and not trial.well
+
+
+def test_an_attack_that_is_not_there_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["print_optimun"])
+    assert "did you mean 'print_optimum'" in capsys.readouterr().err

@@ -321,11 +321,11 @@ def test_a_lost_sandbox_is_tried_again_and_then_undecided(judge: Judge, monkeypa
 
     def lossy(self: Pool, job: Any) -> Any:
         calls[job.program[:9]] += 1
-        future = real(self, job)
+        promise = real(self, job)
         if calls[job.program[:9]] <= lost:
-            future.result()
-            future._result = Run("sandbox", "the warm parent was lost")
-        return future
+            promise.result()
+            promise._result = Run("sandbox", "the warm parent was lost")
+        return promise
 
     monkeypatch.setattr(Pool, "submit", lossy)
     lost = 2

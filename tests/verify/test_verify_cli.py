@@ -130,6 +130,15 @@ def test_killed_at_any_point_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     assert {r["verdict"] for r in rows} == {"SAME_OPTIMUM"}
 
 
+def test_a_folder_that_is_made_for_the_verdicts_is_told_and_one_that_is_there_is_not(tmp_path: Path) -> None:
+    source, out = write(tmp_path / "a.jsonl", [{"response": "no program", "label": 1}]), tmp_path / "new" / "deep" / "v.jsonl"
+    command = [sys.executable, "-m", "orpipe.cli", "verify", str(source), "--out", str(out), "--json"]
+    told = f"folder '{out.parent}' is made for the verdicts"
+    for first in (True, False):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=ROOT, env=ENV)
+        assert (told in done.stderr.splitlines()) is first and out.is_file(), done.stderr
+
+
 def test_a_broken_record_keeps_what_was_judged(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", [{"response": program(k), "label": 2 * k} for k in range(3)])
     source.write_text(source.read_text() + "[1]\n")

@@ -24,6 +24,7 @@ class Symbol:
     subs: tuple[tuple[Token, ...], ...] = ()
     power: tuple[Token, ...] = ()
     called: bool = False  # written name(i,j)
+    boxed: bool = False  # written name[i,j]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class SetExpr:
-    """kind: name, range (low..high), list (labels), minus (left without right), product (of parts), made (a comprehension)."""
+    """kind: name, family (name with the indices it depends on: subs), range (low..high), list (labels), tuples (rows),
+    minus (left without right), product (of parts), made (a comprehension)."""
 
     kind: str
     name: str = ""
@@ -66,6 +68,8 @@ class SetExpr:
     labels: tuple[str, ...] = ()
     letters: tuple[str, ...] = ()
     scope: tuple[Clause, ...] = ()
+    subs: tuple[tuple[Token, ...], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,15 @@ class Sum:
     body: Expr
 
 
-Expr = Number | Symbol | Size | Operation | Sum
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """word: min or max, of the parts."""
+
+    word: str
+    parts: tuple[Expr, ...]
+
+
+Expr = Number | Symbol | Size | Operation | Sum | Extreme
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,15 @@ def walk(e: Expr | None) -> Iterator[Expr]:
             for part in (*c.parts, c.low, c.high):
                 yield from walk(part)
         yield from walk(e.body)
+    elif isinstance(e, Extreme):
+        for part in e.parts:
+            yield from walk(part)
+
+
+def set_letters(c: Clause) -> Iterator[str]:
+    """The indices that the set of a clause depends on: j in «i in N_j»."""
+    for sub in () if c.set is None else c.set.subs:
+        yield from (t.text for t in sub if t.kind == "name")
 
 
 def shown(s: Symbol) -> str:

@@ -79,6 +79,7 @@ def pieces(text: str) -> list[Piece]:
         text,
         flags=re.S | re.M,
     )
+    text = re.sub(r"(?m)^[ \t]*</?[A-Za-z][\w-]*>[ \t]*$", "", text)
     reader = _Lines()
     at = 0
     line = 1
@@ -148,6 +149,7 @@ class _Lines:
         body = re.sub(r"^\{(.*)\}$", r"\1", body)
         body = re.sub(r"\*\*(.+?)\*\*|(?<!\w)__(.+?)__(?!\w)", lambda m: m[1] or m[2], body)
         body = re.sub(r"(?<![\w$*])\*([A-Za-z][^*$]*[A-Za-z.:?)])\*(?![\w*])", r"\1", body).strip()
+        body = re.sub(r"(?<![\w$*])\*([A-Za-z])\*(?=\[)", r"\1", body)
         body = re.sub(r"^\\textbf\{([^{}]*)\}", r"\1", body)
         if self.titled(body, heading, number):
             return
@@ -164,7 +166,7 @@ class _Lines:
             if found:
                 self.section, self.goal, self.title = section, _sense(found.groupdict().get("sense") or ""), ""
                 return True
-            if heading and re.search(r"\b(?:" + form + r")\b", title, re.I) and not _related(title):
+            if heading and re.search(r"\b(?:" + form + r")\b", title, re.I) and not related(title):
                 self.section, self.goal, self.title = section, "", ""
                 if section == GOAL and re.search(r"maximi|minimi", title, re.I):
                     self.goal = _sense(title)
@@ -199,7 +201,7 @@ class _Lines:
         elif (
             len(cells) > 1
             and (_INLINE.fullmatch(cells[0]) or re.fullmatch(r"[a-zA-Z]\w{0,12}(?:_\w+|_\{[^}]*\}|\[[^\]]*\])?", cells[0]))
-            and not any(_related(c) for c in cells[1:])
+            and not any(related(re.sub(r"[$`]|\\[()]", "", _KIND_CELL.sub(" ", c))) for c in cells[1:])
         ):
             self.out.append(Piece(number, shown[0], "", "; ".join(cells[1:]), self.section, False, body, mode="inline"))
         else:
@@ -209,7 +211,7 @@ class _Lines:
 
     def sentence(self, body: str, number: int, bullet: bool, heading: bool) -> None:
         goal = _GOAL.match(body)
-        if goal and not self.goal:
+        if goal and not self.goal and not _limit(goal[1], body[goal.end() :], self.section):
             self.goal, self.section = _sense(goal[1]), GOAL
             body = body[goal.end() :].strip()
             body = re.sub(r"^(?:the\s+)?(?:total\s+|overall\s+)?[A-Za-z][A-Za-z ()-]*:\s*", "", body) if ":" in body else body
@@ -255,15 +257,23 @@ class _Lines:
 
     def plain(self, body: str, number: int, bullet: bool) -> None:
         formula, before = body, ""
-        if self.fence or self.section != NONE or _related(body):
-            label = re.match(r"^(?P<l>[A-Za-z][^:=<>≤≥∑\\]{0,80}?(?:\([^)]*\))?|\w+\[[\w,]*\]|\(?\w{1,4}\)?)\s*:\s+(?=\S)", body)
+        named = re.match(r"\((?P<l>[A-Za-z]+(?:[ -][A-Za-z]+)+)\)\s+(?=\S)", body) or re.match(r"\((?P<l>[A-Za-z]{3,})\)\s{2,}(?=\S)", body)
+        if named and self.section == CONS and related(body[named.end() :]):  # (School Lane)  y_2 + y_3 >= 1
+            before, formula = named["l"], body[named.end() :]
+            body = formula
+        if self.fence or self.section != NONE or related(body):
+            label = re.match(r"^(?P<l>[A-Za-z][^:=<>≤≥∑∈\\]{0,80}?(?:\([^)]*\))?|\w+\[[\w,]*\]|\(?\w{1,4}\)?)\s*:\s+(?=\S)", body)
             if (
                 label
                 and not re.match(r"(?:for\s+all|for\s+each|for\s+every)\b", label["l"], re.I)
                 and not (self.section in (VARS, SETS, PARAMS, NONE) and re.fullmatch(r"[A-Za-z]\w{0,3}(?:\[[\w,]*\]|_\{?\w+\}?)?", label["l"]))
             ):
                 before, formula = label["l"], body[label.end() :]
-        comment = re.search(r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$", formula)
+        comment = re.search(
+            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)"
+            r"|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$",
+            formula,
+        )
         after = ""
         if comment and not re.match(r".*\bsum\b", comment[0]):
             formula, after = formula[: comment.start()], comment[0]
@@ -281,8 +291,19 @@ class _Lines:
                 bullet,
             )
         )
-        if self.goal and (_mathlike(formula)):
+        if self.goal and (mathlike(formula)):
             self.goal = ""
+
+
+_KIND_CELL = re.compile(r"\$?(?:≥|>=|\\geq?)\s*0\b\$?|\$?(?:∈|\\in|\bin)?\s*\\?\{0,\s*1\\?\}\$?|=\s*[01]\b")
+
+
+def _limit(word: str, rest: str, section: str) -> bool:
+    """«Minimum contents: ... >= l» names a limit, not an objective."""
+    noun = word.lower() in ("minimum", "maximum") or (section == CONS and word.lower() in ("min", "max"))
+    if noun and section == CONS and re.match(r"\s+[A-Za-z ]*[:(]", rest):
+        return True
+    return noun and ":" in rest and re.search(r"<=|>=|[≤≥]|\\[lg]eq?\b|\\[lg]eqslant", rest) is not None and _SUCH.search(rest) is None
 
 
 def _sense(word: str) -> str:
@@ -311,7 +332,8 @@ def _kindly(after: str) -> bool:
 _RELATED = re.compile(r"<=|>=|=<|=>|≤|≥|\\leq?\b|\\geq?\b|\\le(?:qslant)?\b|\\ge(?:qslant)?\b|[=<>]|\\in\b|∈")
 
 
-def _related(text: str) -> bool:
+def related(text: str) -> bool:
+    """Is there a sign of a relation or of membership?"""
     return _RELATED.search(text) is not None
 
 
@@ -320,12 +342,13 @@ def _compares(text: str) -> bool:
     bare = re.sub(r"\\in\b", " ", text)
     while (inner := re.sub(r"\{[^{}]*\}", " ", bare)) != bare:
         bare = inner
-    return _related(bare)
+    return related(bare)
 
 
-def _mathlike(text: str) -> bool:
+def mathlike(text: str) -> bool:
+    """Does it look like a formula rather than words?"""
     return (
-        _related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
+        related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, SetExpr, Sum, Symbol, walk
+from orpipe.algebra.answer.domains import number
+from orpipe.algebra.answer.forms import Clause, Expr, Number, SetExpr, Sum, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, PARAMS, SETS, Piece
 from orpipe.algebra.answer.meaning import Meaning
 from orpipe.algebra.answer.statements import Statement
@@ -78,7 +79,7 @@ class Names:
                 for node in walk(e):
                     if isinstance(node, Sum):
                         yield from node.scope
-            for made in s.sets.values():
+            for made in (*s.sets.values(), *(made for _, made in s.families.values())):
                 yield from made.scope
         for _, _, _, scope in self.found.declared:
             yield from scope
@@ -95,6 +96,10 @@ class Names:
                     raise Unsupported(f"line {p.line}: '{name}' is given in the data and again in the text")
                 world.params[name] = {(str(k),): v for k, v in enumerate(values, start=1)}
                 world.dims[name] = ((),)
+            for name, family in s.families.items():
+                if name in self.meaning.families and self.meaning.families[name] != family:
+                    raise Unsupported(f"line {p.line}: the sets '{name}' are defined twice")
+                self.meaning.families[name] = family
             for name, made in s.sets.items():
                 if made.kind == "list":
                     given = world.sets.get(world.known(name))
@@ -121,6 +126,11 @@ class Names:
                         base = world.bases[name][c.letters.index(letter)]
                         if base:
                             m.letters.setdefault(letter, set()).add(base)
+        for c in self.scopes():
+            if c.kind == "in" and c.set is not None and c.set.kind == "family" and len(c.letters) == 1:
+                base = self.family_base(c.set.name)
+                if base and not m.letters.get(c.letters[0]):
+                    m.letters[c.letters[0]] = {base}
         direct = {k: set(v) for k, v in m.letters.items()}
         for _, s in self.statements():
             for e in exprs(s):
@@ -148,6 +158,10 @@ class Names:
                                         if len(exact) > 1
                                         else [exact[0]]
                                     )
+        for c in self.scopes():  # for i = 1, 2, 3
+            labels = c.set.labels if c.kind == "in" and c.set is not None and c.set.kind == "list" else ()
+            if labels and labels == tuple(str(k + 1) for k in range(len(labels))) and not m.letters.get(c.letters[0]):
+                m.letters[c.letters[0]] = {f"#1..{len(labels)}"}
         ranges = [c for c in self.scopes() if c.kind == "range"]
         for p, name, made in list(self.later):
             if made.kind == "range":
@@ -195,6 +209,20 @@ class Names:
                             if base:
                                 m.letters.setdefault(letter, set()).add(base)
 
+    def family_base(self, name: str) -> str:
+        """The set that the members of N_j are of, "" if that is not certain."""
+        world, family = self.world, self.meaning.families.get(name)
+        if family is None:
+            return world.family_base(world.known(name)) if world.known(name) in world.families else ""
+        made = family[1]
+        for c in made.scope if len(made.letters) == 1 else ():
+            known = world.known(c.set.name) if c.kind == "in" and c.set is not None and c.set.kind == "name" else ""
+            if c.letters == made.letters and known in world.sets:
+                return known
+            if made.letters[0] in c.letters and len(world.bases.get(known, ())) == len(c.letters):
+                return world.bases[known][c.letters.index(made.letters[0])]
+        return ""
+
     def count(self, high: Expr | None, letter: str, name: str) -> None:
         """n in 1..n: the size of the set that its letter runs over."""
         m = self.meaning
@@ -219,6 +247,7 @@ class Names:
         for symbol, kinds, _ in self.found.mentioned:
             if kinds and not world.known(symbol.name):
                 self.variable(symbol, kinds)
+        given: dict[str, dict[tuple[str, ...], Fraction]] = {}
         for p, s in self.statements():
             for relation in list(s.relations):
                 if relation.ops == ("=",) and len(relation.lefts) == 1 and isinstance(relation.lefts[0], Symbol) and not s.scope:
@@ -227,11 +256,20 @@ class Names:
                     key = tuple("".join(t.text for t in sub) for sub in left.subs)
                     if value is None or left.name in m.variables or (p.section == CONS and not self.only_data(left.name)) or world.known(left.name):
                         continue
-                    if not p.firm and p.section not in (PARAMS, SETS):
-                        pass
-                    world.params.setdefault(left.name, {})[key] = value
-                    world.dims[left.name] = tuple(() for _ in key)
+                    table = given.setdefault(left.name, {})
+                    if table.get(key, value) != value:
+                        raise Unsupported(f"line {p.line}: '{shown(left)}' is given twice, in '{p.raw[:100]}'")
+                    table[key] = value
                     s.relations.remove(relation)
+        for name, table in given.items():
+            for key, value in table.items():
+                if key and not any("," in k for k in key):  # profit_small = 8, wherever it is called by its whole name
+                    whole = "_".join((name, *key))
+                    world.params.setdefault(whole, {(): value})
+                    world.dims.setdefault(whole, ())
+            if len({len(key) for key in table}) == 1:
+                world.params[name] = table
+                world.dims[name] = tuple(() for _ in next(iter(table)))
         for p, s in self.statements():
             domain = [r for r in s.relations if r.ops and all(isinstance(x, Number) for x in r.rights)]
             for r in domain:
@@ -252,6 +290,7 @@ class Names:
                         and not self.letter(node.name)
                         and not self.found.has_data
                         and not self.parameter(node.name)
+                        and node.name not in self.found.unvalued
                     ):
                         self.variable(node, frozenset())
 
@@ -343,23 +382,12 @@ class Names:
 def exprs(s: Statement) -> Iterator[Expr]:
     if s.goal is not None:
         yield s.goal
+        yield from s.same
     for r in s.relations:
         yield from r.lefts
         yield from r.rights
     for c in s.scope:
         yield from c.parts
-    for made in s.sets.values():
+    for made in (*s.sets.values(), *(made for _, made in s.families.values())):
         for c in made.scope:
             yield from c.parts
-
-
-def number(e: Expr) -> Fraction | None:
-    if isinstance(e, Number):
-        return e.value
-    if isinstance(e, Operation):
-        left, right = number(e.left), number(e.right) if e.right is not None else None
-        if e.op == "neg" and left is not None:
-            return -left
-        if e.op == "/" and left is not None and right:
-            return left / right
-    return None

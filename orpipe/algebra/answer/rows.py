@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from orpipe.algebra.answer.forms import Clause, Expr, Number, Operation, Relation, Sum, Symbol, shown, walk
+from orpipe.algebra.answer.binding import Binding
+from orpipe.algebra.answer.domains import number
+from orpipe.algebra.answer.forms import Clause, Expr, Extreme, Number, Relation, Symbol, shown, walk
 from orpipe.algebra.answer.lines import CONS, Piece, about
-from orpipe.algebra.answer.meaning import Env, Linear, Meaning
-from orpipe.algebra.answer.names import Collected, Names, number
+from orpipe.algebra.answer.matrix import Row, assembled, canonical
+from orpipe.algebra.answer.meaning import Linear
+from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.statements import Statement
+from orpipe.algebra.answer.world import Column
 from orpipe.errors import ParseError, Unsupported
-from orpipe.exact import Exact
 from orpipe.problem import Problem
 
 
@@ -26,20 +25,11 @@ def build(found: Collected) -> tuple[Problem, list[str]]:
     return _Builder(found).problem()
 
 
-@dataclass
-class _Row:
-    name: str
-    coef: dict[Any, Fraction]
-    lower: Fraction | None
-    upper: Fraction | None
-
-
-class _Builder(Names):
+class _Builder(Binding):
     def __init__(self, found: Collected):
         super().__init__(found)
         self.whole: dict[str, list[tuple[Fraction | None, Fraction | None, str]]] = {}
-        self.rows: list[_Row] = []
-        self.notes: list[str] = []
+        self.rows: list[Row] = []
         self.bounded: set[Any] = set()
         self.fixed: set[Any] = set()
 
@@ -68,7 +58,8 @@ class _Builder(Names):
         self.outside()
         for p, s in soft:
             self.placed(p, lambda s=s, p=p: self.repeated(s, p))
-        return self.made(*objective[0]), self.notes
+        sense, goal = objective[0]
+        return assembled(sense, goal, self.meaning.columns, self.rows), self.notes
 
     def check_worded(self, firm: list[tuple[Piece, Statement]]) -> None:
         """A bullet or rule in words needs its formula: in the same item, or right after a colon.  A domain is one only of words on domains."""
@@ -89,82 +80,36 @@ class _Builder(Names):
         assert s.goal is not None
         if s.named and (s.named in self.meaning.variables or self.world.known(s.named)) and self.meaning.variables.get(s.named, 1) != 0:
             raise Unsupported(f"the objective's name '{s.named}' means something else")
-        return s.sense, {k: v for k, v in self.meaning.linear(s.goal, {}).items() if v or k is None}
+        goal = s.goal
+        if isinstance(goal, Extreme) and self.varies(goal) and (goal.word == "min") == (s.sense == "maximize"):
+            return s.sense, {self.least(goal): Fraction(1)}
+        found = self.meaning.linear(goal, {})
+        if any(_nonzero(self.meaning.linear(e, {})) != _nonzero(found) for e in s.same):
+            raise Unsupported("an objective with two right sides that differ")
+        return s.sense, {k: v for k, v in found.items() if v or k is None}
 
-    def envs(self, relation: Relation, scope: Sequence[Clause], conditions: bool = True) -> Iterator[Env]:
-        bound = {k for c in scope for k in c.letters}
-        free: dict[str, None] = {}
-        for e in (*relation.lefts, *relation.rights):
-            for letter in self.free(e, frozenset()):
-                free.setdefault(letter)
-        conditioned = {n.name for c in scope for part in c.parts for n in walk(part) if isinstance(n, Symbol) and not n.subs}
-        missing = [k for k in free if k not in bound]
-        if missing:
-            inner = {k for e in (*relation.lefts, *relation.rights) for n in walk(e) if isinstance(n, Sum) for c in n.scope for k in c.letters}
-            clash = [k for k in missing if k in inner]
-            if clash:
-                raise Unsupported(f"the index '{clash[0]}' stands inside and outside the sum that binds it")
-            if not (set(missing) & conditioned):
-                self.note(f"free indices run over their whole sets: {', '.join(missing)}")
-        outer = {k for e in (*relation.lefts, *relation.rights) for n in walk(e) if isinstance(n, Sum) for k in _outer(n, bound)}
-        scope = _needed(scope, set(free) | outer)
-        unused = [c for c in scope if c.kind == "all" and all(k not in free and k not in self.meaning.letters for k in c.letters)]
-        if unused:
-            raise Unsupported(f"'for all {', '.join(unused[0].letters)}' is not understood")
-        full = [*scope, *(Clause("all", (k,)) for k in missing)]
-        yield from self.meaning.expand(full, {}) if full else iter([{}])
+    def least(self, e: Extreme) -> tuple[str, tuple[str, ...]]:
+        """A column that is at most (min) or at least (max) each part: where the objective pulls it there, it is the extreme itself."""
+        key = (f"{e.word} of {len(e.parts)}", ())
+        self.meaning.columns[key] = Column(key[0])
+        self.bounded.add(key)
+        for part in e.parts:
+            diff = {key: Fraction(1), None: Fraction(0)}
+            for k, v in self.meaning.linear(part, {}).items():
+                diff[k] = diff.get(k, Fraction(0)) - v
+            self.keep(f"{e.word}_{len(self.rows)}", (diff, "<=" if e.word == "min" else ">="))
+        return key
 
-    def note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
+    def varies(self, e: Expr) -> bool:
+        return any(isinstance(n, Symbol) and self.meaning.resolve(n)[0] in self.meaning.variables for n in walk(e))
 
-    def free(self, e: Expr, bound: frozenset[str]) -> Iterator[str]:
-        m = self.meaning
-        if isinstance(e, Operation):
-            yield from self.free(e.left, bound)
-            if e.right is not None:
-                yield from self.free(e.right, bound)
-        elif isinstance(e, Sum):
-            inner = (
-                bound
-                | {k for c in e.scope for k in c.letters}
-                | {
-                    p.name
-                    for c in e.scope
-                    for p in c.parts
-                    if isinstance(p, Symbol)
-                    and not p.subs
-                    and m.is_letter(p.name)
-                    and not m.letters.get(p.name, set()) <= set()
-                    and self.loose(e, p.name)
-                }
-            )
-            for c in e.scope:
-                for part in (*c.parts, c.low, c.high):
-                    if part is not None:
-                        yield from self.free(part, inner)
-            yield from self.free(e.body, inner)
-        elif isinstance(e, Symbol):
-            name, subs = m.resolve(e)
-            if not subs and not e.subs:
-                if self.letter(name) and name not in bound and not m.known_constant(name) and name not in m.variables:
-                    yield name
-                return
-            width = m.variables.get(name) if name in m.variables else len(self.world.dims.get(name, ()))
-            if len(subs) == 1 and width not in (1, 0):
-                subs = Meaning.split(subs[0], width, {}) or subs
-                if len(subs) == 1 and width is None and all(c in m.letters for c in subs[0][0].text):
-                    subs = tuple((type(subs[0][0])("name", c),) for c in subs[0][0].text)
-            for sub in subs:
-                head = sub[0].text + ("'" if len(sub) > 1 and sub[1].kind == "'" else "")
-                if sub[0].kind == "name" and head.rstrip("'") in m.letters and head not in bound and not m.known_constant(head):
-                    yield head
-
-    def loose(self, e: Sum, name: str) -> bool:
-        """A letter that only a condition of the sum names (j != i) and its body uses: the sum binds it if it binds nothing else."""
-        binds = {k for c in e.scope for k in c.letters}
-        names = [p.name for c in e.scope for p in c.parts if isinstance(p, Symbol) and not p.subs]
-        return not binds and (names[0] == name or all(x in ("<", "<=", ">", ">=") for c in e.scope for x in c.ops))
+    def apart(self, a: Expr, op: str, b: Expr) -> list[tuple[Expr, Expr]]:
+        """a <= min{b, c} says a <= b and a <= c; so does max{a, b} <= c of its parts."""
+        if isinstance(b, Extreme) and self.varies(b) and op == ("<=" if b.word == "min" else ">="):
+            return [(a, part) for part in b.parts]
+        if isinstance(a, Extreme) and self.varies(a) and op == (">=" if a.word == "min" else "<="):
+            return [(part, b) for part in a.parts]
+        return [(a, b)]
 
     def statement(self, s: Statement, p: Piece) -> None:
         last: Relation | None = None
@@ -241,7 +186,7 @@ class _Builder(Names):
         for env in self.envs(relation, s.scope):
             for left in relation.lefts:
                 chain: Sequence[Expr] = (left, *relation.rights)
-                for a, op, b in zip(chain, relation.ops, chain[1:], strict=False):
+                for a, op, b in ((x, o, y) for u, o, v in zip(chain, relation.ops, chain[1:], strict=False) for x, y in self.apart(u, o, v)):
                     diff = dict(self.meaning.linear(a, env))
                     for k, v in self.meaning.linear(b, env).items():
                         diff[k] = diff.get(k, Fraction(0)) - v
@@ -269,11 +214,11 @@ class _Builder(Names):
                 lower = (op == ">=") == (c > 0)
                 self.bound(key, value if lower else None, None if lower else value, "")
             return
-        self.rows.append(_Row(name, coef, None if op == "<=" else side, None if op == ">=" else side))
+        self.rows.append(Row(name, coef, None if op == "<=" else side, None if op == ">=" else side))
 
     def repeated(self, s: Statement, p: Piece) -> None:
         """A relation in a sentence: what the model states already, or nothing that can be let pass."""
-        stated = {_canonical(r) for r in self.rows}
+        stated = {canonical(r) for r in self.rows}
         for relation in s.relations:
             if relation.domain:
                 raise Unsupported("a domain inside a sentence")
@@ -285,7 +230,7 @@ class _Builder(Names):
                     if {"<=": side >= 0, ">=": side <= 0, "=": side == 0, "<": side > 0, ">": side < 0, "!=": side != 0}[op]:
                         continue
                 elif op in ("<=", ">=", "="):
-                    if _canonical(_Row("", coef, None if op == "<=" else side, None if op == ">=" else side)) in stated:
+                    if canonical(Row("", coef, None if op == "<=" else side, None if op == ">=" else side)) in stated:
                         continue
                     if len(coef) == 1 and self.implied(coef, op, side):
                         continue
@@ -331,42 +276,9 @@ class _Builder(Names):
             ):
                 raise Unsupported(f"{column.name} leaves the set of its index and nothing says what it is")
 
-    def made(self, sense: str, goal: Linear) -> Problem:
-        columns = list(self.meaning.columns)
-        if not columns:
-            raise ParseError("the model has no variable")
-        index = {key: k for k, key in enumerate(columns)}
-        entries = [(i, index[k], v) for i, r in enumerate(self.rows) for k, v in sorted(r.coef.items(), key=lambda kv: index[kv[0]])]
-        matrix = sp.csr_array(
-            ([float(v) for *_, v in entries], ([i for i, _, _ in entries], [j for _, j, _ in entries])), shape=(len(self.rows), len(columns))
-        )
-        matrix.sort_indices()
-        cols = [self.meaning.columns[k] for k in columns]
-        lows, highs = [r.lower for r in self.rows], [r.upper for r in self.rows]
 
-        def floats(values: list[Fraction | None], none: float) -> np.ndarray:
-            return np.array([none if v is None else float(v) for v in values], dtype=float)
-
-        return Problem(
-            name="answer",
-            maximize=sense == "maximize",
-            columns=tuple(c.name for c in cols),
-            rows=tuple(r.name for r in self.rows),
-            cost_exact=_exact([goal.get(k, Fraction(0)) for k in columns]),
-            offset=goal.get(None, Fraction(0)),
-            matrix=matrix,
-            matrix_exact=_exact([v for *_, v in entries]),
-            row_lower_exact=_exact(lows),
-            row_upper_exact=_exact(highs),
-            lower_exact=_exact([c.lower for c in cols]),
-            upper_exact=_exact([c.upper for c in cols]),
-            row_lower=floats(lows, -np.inf),
-            row_upper=floats(highs, np.inf),
-            lower=floats([c.lower for c in cols], -np.inf),
-            upper=floats([c.upper for c in cols], np.inf),
-            integer=np.array([c.integer for c in cols], bool),
-            decision=np.ones(len(cols), bool),
-        )
+def _nonzero(found: Linear) -> Linear:
+    return {k: v for k, v in found.items() if v}
 
 
 def _row_names(p: Piece) -> Iterator[str]:
@@ -399,40 +311,3 @@ def _plain_domain(s: Statement) -> bool:
     )
 
 
-def _outer(e: Sum, bound: set[str]) -> set[str]:
-    """The letters of a sum over pairs that stand for the row's own: j in «i : (i,j) in A», i in «(i,j) in A» for all i."""
-    single = {k for c in e.scope if len(c.letters) == 1 or c.kind == "all" for k in c.letters}
-    paired = {k for c in e.scope if c.kind in ("in", "notin") and len(c.letters) > 1 for k in c.letters}
-    named = {n.name for c in e.scope for part in c.parts for n in walk(part) if isinstance(n, Symbol) and not n.subs}
-    if single:
-        return (paired | named) - single
-    return ((paired & bound) if not paired <= bound else set()) | (named - paired)
-
-
-def _needed(scope: Sequence[Clause], letters: set[str]) -> list[Clause]:
-    """The clauses that a relation over these letters depends on: a scope may serve several relations."""
-
-    def named(c: Clause) -> set[str]:
-        return (
-            set(c.letters)
-            | {n.name for part in (*c.parts, c.low, c.high) for n in walk(part) if isinstance(n, Symbol) and not n.subs}
-            | {t.text for part in c.parts for n in walk(part) if isinstance(n, Symbol) for sub in n.subs for t in sub}
-        )
-
-    while True:
-        more = {k for c in scope for k in named(c) if named(c) & letters} - letters
-        if not more:
-            return [c for c in scope if named(c) & letters]
-        letters = letters | more
-
-
-def _canonical(r: _Row) -> tuple[Any, ...]:
-    _, first = min(r.coef.items(), key=lambda kv: repr(kv[0]))
-    low, high = (None if v is None else v / first for v in (r.lower, r.upper))
-    if first < 0:
-        low, high = high, low
-    return (frozenset((k, v / first) for k, v in r.coef.items()), low, high)
-
-
-def _exact(values: Sequence[Fraction | None]) -> Exact:
-    return Exact.of([Fraction(0) if v is None else v for v in values])

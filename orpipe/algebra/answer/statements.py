@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 
+from orpipe.algebra.answer.cursor import KINDS
+from orpipe.algebra.answer.domains import domain, middles, number
 from orpipe.algebra.answer.forms import RELATIONS, Clause, Expr, Relation, SetExpr, Symbol
-from orpipe.algebra.answer.syntax import KINDS, Parser
+from orpipe.algebra.answer.syntax import Parser
 from orpipe.algebra.answer.tokens import Token
 
 _SENSES = {
@@ -55,7 +58,9 @@ class Statement:
     symbols: list[Symbol] = field(default_factory=list)  # named without a relation
     kinds: list[str] = field(default_factory=list)  # binary, integer, ... said of the symbols
     sets: dict[str, SetExpr] = field(default_factory=dict)
+    families: dict[str, tuple[tuple[str, ...], SetExpr]] = field(default_factory=dict)  # N_j = {...}
     values: dict[str, list[Fraction]] = field(default_factory=dict)
+    same: list[Expr] = field(default_factory=list)  # the objective said again: (3+2)x = 5x
     words: list[str] = field(default_factory=list)
     family: bool = False  # x_1, ..., x_n: the whole family
 
@@ -104,13 +109,16 @@ def _objective(parser: Parser, out: Statement) -> Statement:
     mark = parser.at
     if parser.peek() in ("name", "text"):
         symbol = parser.symbol()
+        named = [symbol.name]
+        while parser.peek() == "name" and len(parser.text()) > 2 and not symbol.subs and not symbol.power:  # total profit = ...
+            named.append(parser.take().text)
         if parser.skip("="):
-            out.named = symbol.name
+            out.named = "_".join(named)
         else:
             parser.at = mark
     out.goal = parser.expr()
-    while parser.skip("="):  # min Z = a = b: the same said twice is not taken on trust
-        raise parser.fail("an objective with two right sides")
+    while parser.skip("="):  # min Z = a = b: whether it is the same is seen with the data
+        out.same.append(parser.expr())
     while parser.skip(*_SEPARATORS):
         pass
     if parser.peek() == "text" or (parser.peek() == "(" and all(t.kind in ("name", "text", "(", ")") for t in parser.row[parser.at :])):
@@ -125,13 +133,37 @@ def _definition(parser: Parser, out: Statement) -> bool:
     """I = {1,...,n}; I = {A, B}; A = {(i,j) : ...}; E subset of I x J; c = [3, 5, 7]."""
     row = parser.row[parser.at :]
     kinds = [t.kind for t in row]
-    if len(row) > 2 and kinds[0] in ("name", "text") and kinds[1] == "subset":
-        out.sets[row[0].text] = SetExpr("name", row[0].text)
+    if len(row) > 2 and kinds[0] in ("name", "text") and "subset" in kinds[1:6] and not any(k in RELATIONS for k in kinds[: kinds.index("subset")]):
+        if kinds[1] == "subset":
+            out.sets[row[0].text] = SetExpr("name", row[0].text)
+        if any(k in RELATIONS for k in kinds):
+            raise parser.fail("a subset and more")
         return True
-    if len(row) > 3 and kinds[0] in ("name", "text") and kinds[1] == "=" and kinds[2] in ("\\{", "{"):
-        inner = Parser(row[2:])
-        out.sets[row[0].text] = inner.set_expr()
-        out.words += [t.text for t in inner.row[inner.at :]]
+    mark = parser.at
+    if len(row) > 3 and kinds[0] in ("name", "text") and any(k == "=" and n in ("\\{", "{") for k, n in pairwise(kinds)):
+        symbol = parser.symbol()
+        if parser.peek() != "=" or parser.peek(1) not in ("\\{", "{"):
+            parser.at = mark
+            return False
+        inner = Parser(parser.row[parser.at + 1 :])
+        made = inner.set_expr()
+        power = "".join(t.text for t in symbol.power)
+        heads = [sub[0] for sub in symbol.subs]
+        if not symbol.subs and not power:
+            out.sets[symbol.name] = made
+        elif not power and not symbol.called and not symbol.boxed and all(len(t.text) > 1 for t in heads):  # CONTAINER_KINDS
+            out.sets["_".join((symbol.name, *(t.text for t in heads)))] = made
+        elif symbol.subs and all(len(sub) == 1 and sub[0].kind == "name" for sub in symbol.subs):
+            out.families[symbol.name + (f"^{power}" if power else "")] = (tuple(t.text for t in heads), made)
+        else:
+            raise inner.fail("what is defined is not understood")
+        rest = inner.row[inner.at :]
+        if any(k.kind == "=" and n.kind in ("\\{", "{") for k, n in pairwise(rest)):
+            while inner.skip(*_SEPARATORS) or (inner.peek() == "name" and inner.text() == "and"):
+                inner.at += inner.peek() == "name" and inner.text() == "and"
+            more = Parser(inner.row[inner.at :])
+            return _definition(more, out)
+        out.words += [t.text for t in rest]
         if any(t.kind in RELATIONS or t.kind == "in" for t in inner.row[inner.at :]):
             raise inner.fail("a set goes on with something that is not understood")
         return True
@@ -166,6 +198,8 @@ def _scope(parser: Parser, out: Statement) -> None:
         if parser.peek() == "text" and parser.peek(1) not in ("in", "=", "<", ">"):
             _words(parser, out)
             continue
+        if out.scope and not (out.relations or out.symbols) and _formula_ahead(parser):  # for each p in P, sum ... >= 2
+            return
         if parser.peek() == "(" and parser.peek(1) == "text":
             depth = 0
             while not parser.done:
@@ -175,6 +209,39 @@ def _scope(parser: Parser, out: Statement) -> None:
                     break
             continue
         out.scope.append(parser.clause(None))
+
+
+def cut(row: list[Token]) -> list[list[Token]]:
+    """«a <= b for all i \\quad c <= d for all j»: each with its own scope.  Cut at a wide space behind a scope, before a formula."""
+    out: list[list[Token]] = [[]]
+    related = scoped = False
+    for k, token in enumerate(row):
+        if token.kind in RELATIONS and not scoped:
+            related = True
+        elif token.kind == "forall":
+            scoped = True
+        elif token.kind == ";;" and related and scoped:
+            ahead = row[k + 1 :]
+            letters = {t.text for j, t in enumerate(row[:k]) if t.kind == "name" and any(x.kind in ("_", "forall") for x in row[max(0, j - 4) : j])}
+            bare = len(ahead) > 2 and ahead[0].kind == "name" and ahead[1].kind in RELATIONS and ahead[0].text not in letters
+            if bare or (ahead and ahead[0].kind in ("name", "text", "sum", "num", "frac") and _formula_ahead(Parser(ahead))):
+                out.append([])
+                related = scoped = False
+                continue
+        out[-1].append(token)
+    return [part for part in out if part]
+
+
+def _formula_ahead(parser: Parser) -> bool:
+    """After «for all i in I,»: does the formula itself begin, rather than one more clause?"""
+    for k in range(len(parser.row) - parser.at):
+        kind = parser.peek(k)
+        if kind in ("_", "[", "sum", "*", "frac", "num"):
+            return True
+        letters = kind in RELATIONS and k == 1 and parser.peek(2) == "name" and parser.peek(3) in ("", ",", ";;")  # i != j
+        if letters or kind in ("in", "notin", "...", ";;", ","):
+            return False
+    return False
 
 
 def _words(parser: Parser, out: Statement) -> bool:
@@ -264,7 +331,8 @@ def _is_clause(parser: Parser, out: Statement) -> bool:
                 out.relations and len(letters[0]) == 1 and [t.text for t in digits] != ["0", "1"]
             )
         return bool(text)
-    return kind == "=" and parser.is_range(at + 1) and (bool(out.relations or out.symbols) or len(letters[0]) == 1)
+    ranged = parser.is_range(at + 1) or (len(letters) == 1 and bool(parser.listed(at + 1)))
+    return kind == "=" and ranged and (bool(out.relations or out.symbols) or len(letters[0]) == 1)
 
 
 def _relation(parser: Parser, out: Statement) -> None:
@@ -292,11 +360,16 @@ def _relation(parser: Parser, out: Statement) -> None:
             rights.append(parser.expr())
         if len(lefts) > 1 and len(ops) > 1:
             raise parser.fail("a chain of bounds on several left sides")
+        if len(ops) == 1 and number(lefts[0]) is not None and isinstance(rights[0], Symbol) and parser.peek() == ",":
+            bounded = middles(parser, ops[0], rights[0])
+            if bounded is not None:
+                out.relations += [Relation((lefts[0],), (ops[0], ops[0]), (middle, bounded[1])) for middle in bounded[0]]
+                return
         out.relations.append(Relation(tuple(lefts), tuple(ops), tuple(rights)))
         out.family |= dots
     elif kind == "in":
         parser.take()
-        out.relations.append(_domain(parser, lefts))
+        out.relations.append(domain(parser, lefts))
         out.family |= dots
     elif kind == "notin":
         raise parser.fail("'not in' outside a scope")
@@ -314,62 +387,3 @@ def _relation(parser: Parser, out: Statement) -> None:
             parser.at = len(parser.row)
         out.symbols += [e for e in lefts if isinstance(e, Symbol)]
         out.family |= dots
-
-
-def _domain(parser: Parser, lefts: list[Expr]) -> Relation:
-    if parser.peek() == "set":
-        letter = parser.take().text
-        signs: list[str] = []
-        while parser.peek() in ("_", "^"):
-            above = parser.take().kind == "^"
-            inside = "".join(t.text for t in parser.grouped())
-            if not (above and (inside.isalnum() or "|" in inside) and not inside.startswith("+")):
-                signs.append(inside)
-        sign = "".join(signs)
-        if sign not in ("", "+", ">=0", "0", "0+", "+0", "*", ">0", "++") or (sign == "0" and letter != "N") or sign in ("*", ">0", "++"):
-            raise parser.fail(f"the domain {letter}{sign}")
-        if letter == "B":
-            return Relation(tuple(lefts), domain="binary")
-        if letter == "N":
-            return Relation(tuple(lefts), domain="nonnegative integer")
-        word = "integer" if letter == "Z" else "real"
-        return Relation(tuple(lefts), domain=("nonnegative" if word == "real" else "nonnegative integer") if sign else word)
-    if parser.peek() in ("\\{", "{"):
-        parser.take()
-        found: list[Fraction] = []
-        dots = False
-        while parser.peek() not in ("\\}", "}"):
-            if parser.skip(","):
-                continue
-            if parser.skip("..."):
-                dots = True
-                continue
-            factor = -1 if parser.skip("-") else 1
-            found.append(factor * Fraction(parser.take("num").text))
-        parser.take()
-        if parser.peek() in ("^", "_"):
-            parser.take()
-            parser.grouped()
-        whole = sorted(found)
-        if not found or any(v.denominator != 1 for v in found) or (not dots and whole != [whole[0] + k for k in range(len(whole))]):
-            raise parser.fail("a variable with a list of values")
-        return Relation(tuple(lefts), domain="within", labels=(whole[0], whole[-1]))
-    if parser.peek() in ("[", "("):
-        closed = parser.take().kind == "["
-        low = parser.expr()
-        parser.take(",")
-        if parser.peek() == "inf" or (parser.peek() == "+" and parser.peek(1) == "inf"):
-            parser.skip("+")
-            parser.take()
-            if not parser.skip(")") and not parser.skip("]"):
-                raise parser.fail("an interval is not understood")
-            if not closed:
-                raise parser.fail("an open interval")
-            return Relation(tuple(lefts), (">=",), (low,))
-        high = parser.expr()
-        if not parser.skip("]") or not closed:
-            raise parser.fail("an open interval")
-        if len(lefts) != 1:
-            raise parser.fail("an interval for several variables")
-        return Relation((low,), ("<=", "<="), (lefts[0], high))
-    raise parser.fail("the domain of a variable is not understood")

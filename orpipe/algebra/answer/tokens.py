@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from orpipe.errors import Unsupported
 
@@ -183,6 +184,22 @@ _UNICODE = {
     "ₜ": "_t",
     "ₙ": "_n",
     "ₚ": "_p",
+    "⁺": "^+",
+    "₋": "_-",
+    "ₘ": "_m",
+    "ₛ": "_s",
+    "ₗ": "_l",
+    "ₐ": "_a",
+    "ₑ": "_e",
+    "ₕ": "_h",
+    "ᵣ": "_r",
+    "ᵤ": "_u",
+    "ᵥ": "_v",
+    ":=": "=",
+    "≔": "=",
+    "∧": ",",
+    "′": "'",
+    "½": "0.5",
     "²": "^2",
     "³": "^3",
 }
@@ -204,6 +221,11 @@ _WORDS = {
 _FOR_ALL = re.compile(
     r"\b(?:for\s+all|for\s+each|for\s+every|for\s+any|forall|For\s+all|For\s+each|For\s+every)\b\s*:?|(?<![A-Za-z])for(?=\s+\(?[a-zA-Z](?:\s*,\s*[a-zA-Z])*\)?\s*(?:=|in\b|∈|\\in\b))"
 )
+_NOUNS = re.compile(
+    r"\b(?:(?:for\s+)?(?:each|every)|for\s+all)\s+(?P<ones>(?:(?:(?!and\b|for\b|the\b)[a-z-]{3,}\s+){1,2}[a-z]\b(?!\s*(?!in\b)[a-z]))"
+    r"(?:\s*(?:,|and)\s*(?:(?:each|every|all)\s+)?(?:(?:(?!and\b|for\b|the\b)[a-z-]{3,}\s+){0,2}[a-z]\b(?![a-z(])))*)",
+    re.I,
+)  # for each plant p and each week t
 _LONGEST, _HIGHEST = 400, 308  # digits and power of ten of a number
 
 
@@ -231,10 +253,33 @@ def group(text: str, start: int) -> int:
     raise Unsupported(f"braces do not close in '{text[start : start + 60]}'")
 
 
+def _unwrapped(text: str) -> str:
+    """\\underset{x}{\\min} is \\min, \\underbrace{f}_{cost} is f."""
+    while (found := re.search(r"\\(underset|underbrace|overbrace|boxed)\s*(?=\{)", text)) is not None:
+        first = group(text, found.end())
+        inside, rest = text[found.end() + 1 : first - 1], text[first:]
+        if found[1] == "underset":
+            opened = re.match(r"\s*\{", rest)
+            if opened is None:
+                end = re.match(r"\s*(?:\\[A-Za-z]+\*?)", rest)
+                if end is None:
+                    raise Unsupported("\\underset is not understood")
+                inside, rest = end[0], rest[end.end() :]
+            else:
+                end_of = group(rest, opened.end() - 1)
+                inside, rest = rest[opened.end() : end_of - 1], rest[end_of:]
+        elif found[1] != "boxed" and (mark := re.match(r"\s*[_^]\s*\{", rest)) is not None:
+            rest = rest[group(rest, mark.end() - 1) :]
+        text = f"{text[: found.start()]} {inside} {rest}"
+    return text
+
+
 def tokens(text: str) -> list[Token]:
     """The tokens of one formula.  Raises Unsupported for a command or sign that is not known."""
     for sign, meaning in _UNICODE.items():
         text = text.replace(sign, meaning)
+    text = _unwrapped(text)
+    text = _NOUNS.sub(lambda m: " \\forall " + ", ".join(re.findall(r"\b[a-z]\b", m["ones"])) + " ", text)
     text = _FOR_ALL.sub(r" \\forall ", text)
     text = re.sub(r"\\(?:,|:|;|!| |>)|~", lambda m: " " if m[0] != r"\," else "\x00", text)
     text = re.sub(r"(?<=\d)(?:\x00|\{,\})(?=\d{3}(?!\d))", "", text).replace("\x00", " ")
@@ -262,12 +307,20 @@ def tokens(text: str) -> list[Token]:
             out.append(Token(_WORDS[piece], piece, glued) if piece in _WORDS else Token("name", piece, glued))
         elif kind == "set":
             out.append(Token("set", piece[1]))
+        elif piece == "%":
+            _percent(text, out)
         elif kind == "cmd":
             at = _command(piece[1:], text, at, out)
         else:
             raise Unsupported(f"'{piece}' in '{text.strip()[:80]}' is not understood")
         glued = True
     return out
+
+
+def _percent(text: str, out: list[Token]) -> None:
+    if not out or out[-1].kind != "num":
+        raise Unsupported(f"'%' in '{text.strip()[:80]}' is not understood")
+    out[-1] = Token("num", str(Fraction(out[-1].text) / 100), out[-1].glued)
 
 
 def _command(name: str, text: str, at: int, out: list[Token]) -> int:
@@ -283,7 +336,9 @@ def _command(name: str, text: str, at: int, out: list[Token]) -> int:
         out.append(Token("|", "|"))
     elif name == "_":
         out.append(Token("_", "_"))
-    elif name in "%$#&":
+    elif name == "%":
+        _percent(text, out)
+    elif name in "$#&":
         pass
     elif name in ("mathbb", "mathds", "Bbb"):
         found = re.compile(r"\s*\{?\s*([RZNBQ])\s*\}?").match(text, at)

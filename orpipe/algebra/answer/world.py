@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -39,6 +39,7 @@ class World:
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)  # tuple set -> the sets of its places
     params: dict[str, dict[tuple[str, ...], Fraction]] = field(default_factory=dict)
     dims: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)  # parameter -> for each place the sets that fit
+    families: dict[str, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)  # N[j]: labels
     cyclic: set[str] = field(default_factory=set)
     aliases: dict[str, str] = field(default_factory=dict)
 
@@ -52,8 +53,15 @@ class World:
                 world.sets[name] = [str(v) for v in value]
             elif isinstance(value, (list, tuple)) and all(isinstance(v, (list, tuple)) for v in value):
                 world.tuples[name] = [tuple(map(str, v)) for v in value]
+        for name, value in list(given.items()):
+            if isinstance(value, (list, tuple)) and value and all(isinstance(v, Mapping) for v in value):
+                world._objects(name, value)
+            elif isinstance(value, Mapping) and value and (lists := _lists(value, ())) is not None:
+                world.families[name] = lists
         for name, value in given.items():
-            if name not in world.sets and name not in world.tuples:
+            if name not in world.sets and name not in world.tuples and name not in world.families:
+                if name in world.params:
+                    raise DataError(f"'{name}' is in the data twice")
                 table: dict[tuple[str, ...], Fraction] = {}
                 _flatten(value, (), table, name)
                 world.params[name] = table
@@ -62,16 +70,43 @@ class World:
         for name, rows in world.tuples.items():
             if name not in world.bases:
                 width = len(rows[0]) if rows else 0
-                fits = [world._fitting({r[k] for r in rows}) for k in range(width)]
+                fits = [world.fitting({r[k] for r in rows}) for k in range(width)]
                 world.bases[name] = tuple(f[0] if f else "" for f in fits)
         for name, table in world.params.items():
             width = len(next(iter(table), ()))
             if any(len(key) != width for key in table):
                 raise DataError(f"the table '{name}' is of uneven depth")
-            world.dims[name] = tuple(world._fitting({key[k] for key in table}) for k in range(width))
+            world.dims[name] = tuple(world.fitting({key[k] for key in table}) for k in range(width))
         return world
 
-    def _fitting(self, labels: set[str]) -> tuple[str, ...]:
+    def _objects(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """[{"from": "A", "to": "B", "cost": 3}, ...]: a tuple set of the fields whose values are labels of one set; a field of
+        numbers beside them is a table over the tuples, under its own name.  Raises DataError for anything else."""
+        fields = list(rows[0])
+        if any(list(row) != fields for row in rows):
+            raise DataError(f"the objects of '{name}' have different fields")
+        places = [f for f in fields if self.fitting({str(row[f]) for row in rows})]
+        if not places:
+            raise DataError(f"no field of the objects of '{name}' holds the labels of a set")
+        keys = [tuple(str(row[f]) for f in places) for row in rows]
+        if len(set(keys)) != len(keys):
+            raise DataError(f"two objects of '{name}' are of the same {', '.join(places)}")
+        self.tuples[name] = keys
+        for f in fields:
+            if f not in places:
+                table: dict[tuple[str, ...], Fraction] = {}
+                for key, row in zip(keys, rows, strict=True):
+                    _flatten(row[f], key, table, f)
+                if f in self.params:
+                    raise DataError(f"the field '{f}' of '{name}' is also something else in the data")
+                self.params[f] = table
+
+    def family_base(self, name: str) -> str:
+        """The one set that the members of a family of sets are of, "" if that is not certain."""
+        found = self.fitting({x for members in self.families[name].values() for x in members})
+        return found[0] if found else ""
+
+    def fitting(self, labels: set[str]) -> tuple[str, ...]:
         """The sets that hold all these labels, those with no others first."""
         found = [s for s, own in self.sets.items() if labels <= set(own)]
         return tuple(sorted(found, key=lambda s: len(self.sets[s])))
@@ -99,9 +134,24 @@ class World:
     def known(self, name: str) -> str:
         """The name as the data know it, or ""."""
         for found in (name, self.aliases.get(name, "")):
-            if found in self.sets or found in self.tuples or found in self.params:
+            if found in self.sets or found in self.tuples or found in self.params or found in self.families:
                 return found
         return ""
+
+
+def _lists(value: Any, key: tuple[str, ...]) -> dict[tuple[str, ...], list[str]] | None:
+    """{"j1": ["a", "b"], ...} by key; None where a leaf is no list of labels."""
+    if isinstance(value, (list, tuple)):
+        return None if any(isinstance(v, (list, tuple, Mapping)) for v in value) or not key else {key: [str(v) for v in value]}
+    if not isinstance(value, Mapping):
+        return None
+    out: dict[tuple[str, ...], list[str]] = {}
+    for label, inner in value.items():
+        found = _lists(inner, (*key, str(label)))
+        if found is None:
+            return None
+        out |= found
+    return out
 
 
 def _flatten(value: Any, key: tuple[str, ...], out: dict[tuple[str, ...], Fraction], name: str) -> None:

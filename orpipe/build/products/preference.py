@@ -11,7 +11,7 @@ from dataclasses import replace
 from orpipe.build.case import Case, Product, Unmade, ask, exact_text
 from orpipe.build.plan import Order
 from orpipe.build.products import product
-from orpipe.build.products.diagnose import faulty, told
+from orpipe.build.products.diagnose import faulty
 from orpipe.build.products.solve import solved
 from orpipe.errors import DataError, Unsupported
 
@@ -28,8 +28,8 @@ def preference(case: Case, order: Order) -> Product:
             rejected = solved(wrong, order, asked)
         except (Unmade, Unsupported, DataError):
             continue  # a mutant with variables of its own may have no words in the scenario
-        account = told(case, fault)
-        reason = f"{account['fault']} {account['why']}"
+        account = fault.mutant.account(case.model)
+        reason = f"{account.fault} {account.why}"
         return replace(
             chosen, task="preference", subtask="optimum", rejected=rejected.messages[-1:], programs=(*chosen.programs, *rejected.programs),
             metadata={**chosen.metadata, "site": str(fault.mutant.site), "operator": fault.mutant.operator.id, "reason": reason,
