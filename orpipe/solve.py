@@ -10,10 +10,7 @@ A time limit, a disagreement or a point that is not feasible in exact arithmetic
 from __future__ import annotations
 
 import copy
-import importlib
 import math
-import pkgutil
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -26,12 +23,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from orpipe import clash, exact_lp
-from orpipe.errors import EnvironmentError_, NotFound, ParseError, Unsupported
+from orpipe import disagreements, exact_lp
+from orpipe.adapters import solver
+from orpipe.adapters import solvers as solvers
+from orpipe.adapters import unavailable as unavailable
+from orpipe.errors import Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
-from orpipe.registry import Registry
-from orpipe.roles import KINDS, asked, roles, unfit
+from orpipe.roles import KINDS, asked, roles
 
 POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
 """The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
@@ -162,76 +161,6 @@ def out_of_range(problem: Problem, *, smallest: float, largest: float, infinite:
     return None
 
 
-BRIDGES = ("pulp", "pyomo")
-
-
-class _Adapters(Registry[Solver]):
-    """The adapters whose library can be imported; `missing` keeps the error of the others, by module.  ParseError at any use if
-    the roles in solvers.yaml name what there is not."""
-
-    def __init__(self) -> None:
-        super().__init__("solver", "orpipe_solvers")
-        self.missing: dict[str, str] = {}
-        self._unfit: str | None = None
-        self._filling = threading.Lock()
-
-    def _load(self) -> dict[str, Solver]:
-        with self._filling:  # labels are asked for from worker threads too
-            if not self._loaded:
-                self._fill()
-                families = {name: adapter.family if adapter.witness else None for name, adapter in self._units.items()}
-                self._unfit = unfit(roles(), families, BRIDGES, whole=not self.missing)
-                self._loaded = True
-        if self._unfit:
-            raise ParseError(self._unfit)
-        return self._units
-
-    def _fill(self) -> None:
-        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
-            if module.name.startswith("_"):
-                continue
-            try:
-                adapters = importlib.import_module(f"{self.package}.{module.name}").SOLVERS
-            except ImportError as error:
-                self.missing[module.name] = str(error)
-                continue
-            for adapter in adapters:
-                self.add(adapter.name, adapter)
-
-
-_ADAPTERS = _Adapters()
-
-
-def solvers() -> dict[str, Solver]:
-    """Every adapter whose library can be imported, by name."""
-    return {adapter.name: adapter for adapter in _ADAPTERS}
-
-
-def unavailable() -> dict[str, str]:
-    """Adapter modules that could not be imported, with the error."""
-    len(_ADAPTERS)
-    return dict(_ADAPTERS.missing)
-
-
-def solver(name: str) -> Solver:
-    """One adapter, or a bridge: "pyomo:cbc" and "pulp:CBC" reach what Pyomo and PuLP reach.  NotFound with "did you mean" if
-    there is none, EnvironmentError_ if a bridge's solver is not installed."""
-    return _bridge(name) if ":" in name else _ADAPTERS[name]
-
-
-@cache
-def _bridge(name: str) -> Solver:
-    library, _, rest = name.partition(":")
-    if library not in BRIDGES:
-        raise NotFound.among("bridge", library, BRIDGES)
-    try:
-        module = importlib.import_module(f"orpipe_solvers._{library}")
-    except ImportError as error:
-        raise EnvironmentError_(f"{name} needs {library}: {error}; install it") from None
-    found: Solver = module.bridge(rest)
-    return found
-
-
 def tuned(adapter: Solver, settings: Mapping[str, float | int | str]) -> Solver:
     """The adapter with further settings, in its library's names."""
     own = copy.copy(adapter)
@@ -303,7 +232,7 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
           policy: Mapping[Kind, tuple[str, ...]] | None = None) -> Label | Refusal:
     """Ask the solvers of `policy`, by default those of data/reference/solvers.yaml (each with this time_limit in seconds, and
     node limit), until two families have proved an outcome, then check it exactly.  Raises NotFound for an unknown solver
-    name; a bad problem is a Refusal.  A disagreement is told (orpipe.clash)."""
+    name; a bad problem is a Refusal.  A disagreement is told (orpipe.disagreements)."""
     names = asked(problem) if policy is None else policy[problem.kind]
     results: list[Result] = []
     proofs: dict[str, Result] = {}
@@ -327,7 +256,7 @@ def label(problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
         return Refusal(_why(results), "; ".join([*map(str, results), *notes]), tuple(results))
     found = _Check(problem, tuple(results), tuple(proofs.values()), time_limit, nodes).verdict()
     if isinstance(found, Refusal) and found.reason == "disagreement":
-        clash.tell(problem, found.detail, found.results)
+        disagreements.tell(problem, found.detail, found.results)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from orpipe import console
+from hub_server import Hub
+from orpipe import console, disagreements
 from orpipe import solve as solving
 from orpipe.build import quarantine, run
 from orpipe.build.audit import audit
+from orpipe.build.hub import push
 from orpipe.build.plan import Slot
+from orpipe.build.schema import CONFIGS
 from orpipe.build.slot import Made, make_slot
 from orpipe.build.write import file_hashes, write_json
 from orpipe.cli import app
@@ -27,6 +30,8 @@ from orpipe.ground import ground
 from orpipe.instances import draw
 from orpipe.mps import read_mps, write_mps
 from orpipe.mutate import mutants
+from orpipe.problem import Problem
+from orpipe.proof.digest import digest
 from orpipe.solve import Result
 from orpipe.suites import Shelf, shelf
 from orpipe.testing.solver_suite import model
@@ -36,18 +41,24 @@ RECIPE = Recipe(sft=3, cpt=0, families=("knapsack",), levels=(1,), tasks=("formu
 
 
 class Liar:
-    """CP-SAT, that adds 1 to the objectives of some of the solves it is asked for, counted from 1."""
+    """CP-SAT, that adds 1 to objectives: of the first problems, each once, met where the words about them begin as in `lies`."""
 
-    def __init__(self, lies: Collection[int] = (1,)) -> None:
-        self.honest, self.asked, self.lies = solving.solver("cpsat"), 0, lies
+    def __init__(self, lies: Mapping[str, int]) -> None:
+        self.honest, self.asked, self.left = solving.solver("cpsat"), 0, dict(lies)
+        self.told: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.honest, name)
 
-    def solve(self, *arguments: Any) -> Result:
+    def solve(self, problem: Problem, *arguments: Any) -> Result:
         self.asked += 1
-        found = self.honest.solve(*arguments)
-        return replace(found, objective=(found.objective or 0) + (self.asked in self.lies))
+        found = self.honest.solve(problem, *arguments)
+        where = next((words for words, left in self.left.items() if left and disagreements._ABOUT.get().startswith(words)), None)
+        if where is None or digest(problem) in self.told or found.objective is None:
+            return found
+        self.told.add(digest(problem))
+        self.left[where] -= 1
+        return replace(found, objective=found.objective + 1)
 
 
 def believe(liar: Liar, patch: pytest.MonkeyPatch) -> None:
@@ -73,7 +84,7 @@ def made_with(liar: Liar, recipe: Recipe, out: Path, monkeypatch: pytest.MonkeyP
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three slots, the first draw of them with a lie."""
-    liar = Liar()
+    liar = Liar({"": 1})
     summary = made_with(liar, RECIPE, tmp_path / "out", monkeypatch)
     assert summary.rejected == {"solve: disagreement": 1} and summary.accepted == 3 and liar.asked >= 4
     return tmp_path / "out"
@@ -136,13 +147,14 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     return [row | json.loads(row["detail"]) for row in pq.read_table(folder / "rejected").to_pylist()]
 
 
-MORE = RECIPE.model_copy(update={"sft": 2, "preference": 1, "tasks": ("diagnose",), "dialects": ("highspy",)})
+LIES = {"derived from knapsack-L1-s0-00000 with ": 1, "derived from": 1, "a data set": 3}
+MORE = RECIPE.model_copy(update={"sft": 2, "cpt": 1, "preference": 1, "tasks": ("diagnose",), "dialects": ("highspy",)})
 
 
 @pytest.fixture(scope="module")
 def lied_to(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two slots: CP-SAT lies of two problems derived from the first instance, and of three met while its suite is chosen."""
-    liar, out = Liar((2, 3, 12, 20, 24)), tmp_path_factory.mktemp("lied") / "out"
+    liar, out = Liar(LIES), tmp_path_factory.mktemp("lied") / "out"
     with pytest.MonkeyPatch.context() as patch:
         summary = made_with(liar, MORE, out, patch)
     assert summary.rejected == {"derived: disagreement": 2, "suites: disagreement": 3} and summary.accepted == 2 == summary.attempted
@@ -160,12 +172,12 @@ def test_mutants_and_hidden_data_on_which_solvers_disagree_are_kept(lied_to: Pat
         honest = solving.label(read_mps((lied_to / row["problem"]).read_text()))
         assert isinstance(honest, solving.Label) and honest.objective == first["objective"]
     assert len({r["problem"] for r in rows}) == 5 == len(list((lied_to / "quarantine").iterdir()))
-    assert rows[0]["detail"].startswith("derived from knapsack-L1-s0-00000 with ") and rows[0]["problem"].endswith("-00000-1.mps")
+    assert rows[0]["detail"].startswith("derived from knapsack-L1-s0-00000") and rows[0]["problem"].endswith("-00000-1.mps")
     assert any(r["detail"].startswith("a data set of knapsack (standard)") for r in rows[2:])
 
 
 def test_the_mutant_that_was_kept_is_the_one_its_row_names(lied_to: Path) -> None:
-    row = kept(lied_to)[0]
+    row = next(r for r in kept(lied_to) if r["detail"].startswith("derived from knapsack-L1-s0-00000 with "))
     instance = draw("knapsack", row["level"], MORE.seed, row["seed"])
     name = row["detail"].partition(" with ")[2].partition(": highs")[0]
     (mutant,) = [m for m in mutants(instance.linear) if str(m) == name]
@@ -173,7 +185,7 @@ def test_the_mutant_that_was_kept_is_the_one_its_row_names(lied_to: Path) -> Non
 
 
 def test_the_same_lies_leave_the_same_bytes(lied_to: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made_with(Liar((2, 3, 12, 20, 24)), MORE, tmp_path / "out", monkeypatch)
+    made_with(Liar(LIES), MORE, tmp_path / "out", monkeypatch)
     assert file_hashes(tmp_path / "out") == file_hashes(lied_to)
 
 
@@ -238,3 +250,26 @@ def faults(folder: Path) -> set[str]:
     write_json(folder / "manifest.json", manifest)
     with Pool() as pool:
         return {f.check for f in audit(folder, pool=pool).faults}
+
+
+# ---- on a hub
+
+
+def test_all_configs_pushed_are_loaded_again_and_audited_equal(lied_to: Path, tmp_path: Path) -> None:
+    with Hub() as hub:
+        report = push(lied_to, "me/data", token=hub.token, endpoint=hub.url)
+        held = hub.files("me/data")
+    counts = json.loads((lied_to / "manifest.json").read_text())["counts"]
+    assert {(s.config, s.split): s.remote for s in report.splits} == {
+        (config, split): rows for config, splits in counts.items() for split, rows in splits.items() if rows}
+    assert {s.config for s in report.splits} == set(CONFIGS) and sum(name.startswith("quarantine/") for name in held) == 5
+    for name, content in held.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    with Pool() as pool:
+        here, there = audit(lied_to, pool=pool), audit(tmp_path, pool=pool)
+    assert there.faults == here.faults == [] and there.undecided == here.undecided and there.checks == here.checks
+    assert there.checks["disagreement quarantined"] == 5 and there.checks["suite label"] and there.checks["rejected differs"]
+    (tmp_path / "quarantine" / "stray.mps").write_text("NAME x\n")
+    assert faults(tmp_path) == {"disagreement quarantined"}

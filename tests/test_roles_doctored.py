@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orpipe import solve
+from orpipe import adapters
 from orpipe.errors import ParseError
 from orpipe.resources import reference
 from orpipe.roles import FILE, Roles, read, unfit
@@ -63,18 +63,18 @@ def test_what_does_not_fit_the_solvers_is_one_line_wherever_a_solver_is_asked_fo
 ) -> None:
     change, words = UNFIT[name]
     found = doctored(change, tmp_path)
-    monkeypatch.setattr(solve, "roles", lambda: found)
-    adapters = solve._Adapters()
+    monkeypatch.setattr(adapters, "roles", lambda: found)
+    found_here = adapters._Adapters()
     for _ in range(2):  # told again, not once
         with pytest.raises(ParseError) as told:
-            adapters["highs"]
+            found_here["highs"]
         assert str(told.value).startswith(f"{FILE}: ") and words in str(told.value) and "\n" not in str(told.value)
 
 
 def test_other_cross_checks_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = doctored(("ask: [highs, scip]", "ask: [highs, 'pyomo:cbc', highs_plain]"), tmp_path)
-    monkeypatch.setattr(solve, "roles", lambda: found)
-    assert solve._Adapters()["highs"].name == "highs"
+    monkeypatch.setattr(adapters, "roles", lambda: found)
+    assert adapters._Adapters()["highs"].name == "highs"
 
 
 def test_a_solver_whose_library_is_missing_is_no_misspelling(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from orpipe import adapters
 from orpipe import solve as solving
 from orpipe.errors import NotFound, Unsupported
 from orpipe.exact_lp import At, Basis
@@ -139,7 +140,7 @@ def test_unknown_solver_is_named_with_a_hint() -> None:
 def test_missing_library_is_reported_and_the_rest_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "orpipe_solvers.ortools_cpsat", raising=False)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    fresh = solving._Adapters()
+    fresh = adapters._Adapters()
     assert set(fresh.names()) == solvers().keys() - {"cpsat"}
     assert "ortools.sat.python" in fresh.missing["ortools_cpsat"]
 

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from orpipe.algebra.nodes import ParamDecl
 from orpipe.build.case import Case
-from orpipe.clash import about
 from orpipe.data import validate, with_entry
+from orpipe.disagreements import about
 from orpipe.errors import DataError
 from orpipe.exact import Exact, decimal_text, fraction
 from orpipe.families.draw import tidy

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orpipe.clash import Clash
+from orpipe.disagreements import Disagreement
 from orpipe.errors import OrpipeError, Unsupported
 from orpipe.mps import read_mps, write_mps
 from orpipe.problem import Problem
@@ -41,8 +41,8 @@ def detail(id: str, problem: Problem, what: str, results: Iterable[Result]) -> s
     return json.dumps(told | {"problem": path, "sha256": _hash(text), "reproduce": command(path, [r.solver for r in found]), "mps": text})
 
 
-def details(id: str, clashes: Iterable[Clash]) -> list[str]:
-    """Details of what was heard (orpipe.clash), each problem once, called `id`-1, `id`-2, ..."""
+def details(id: str, clashes: Iterable[Disagreement]) -> list[str]:
+    """Details of what was heard (orpipe.disagreements), each problem once, called `id`-1, `id`-2, ..."""
     found: dict[str, str] = {}
     for clash in clashes:
         if (key := digest(clash.problem)) not in found:

@@ -22,8 +22,8 @@ from orpipe.build import gates, quarantine
 from orpipe.build.case import Case, Product, Unmade, exact_text
 from orpipe.build.plan import Slot
 from orpipe.build.products import make
-from orpipe.clash import overheard
 from orpipe.config import Recipe
+from orpipe.disagreements import overheard
 from orpipe.errors import DataError, EnvironmentError_, Unsupported
 from orpipe.families import Rejected
 from orpipe.instances import Instance, draw

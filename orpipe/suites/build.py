@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from orpipe.algebra.idioms import lower
 from orpipe.algebra.nodes import Model
 from orpipe.build import quarantine
-from orpipe.clash import overheard, tell
+from orpipe.disagreements import overheard, tell
 from orpipe.errors import DataError, ModelError
 from orpipe.families import Family
 from orpipe.ground import ground, structure_hash

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from orpipe.algebra.nodes import Model
-from orpipe.clash import about
+from orpipe.disagreements import about
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import Data, Variants, validate
 from orpipe.mutate import Mutant

@@ -1,4 +1,4 @@
-"""Solver adapters, one file each, found by orpipe.solve; the only package of orpipe that imports a solver library."""
+"""Solver adapters, one file each, found by orpipe.adapters; the only package of orpipe that imports a solver library."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from orpipe.build.infeasible import tighten
 from orpipe.build.plan import Order
 from orpipe.build.products import product
 from orpipe.build.products.implement import STYLES
-from orpipe.clash import about
+from orpipe.disagreements import about
 from orpipe.errors import DataError, ModelError, Unsupported
 from orpipe.ground import ground
 from orpipe.instances import stream

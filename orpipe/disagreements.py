@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clash:
+class Disagreement:
     """about: what the problem is.  detail: who claims what.  results: every answer that was given."""
 
     problem: Problem
@@ -31,14 +31,14 @@ class Clash:
     results: tuple[Result, ...]
 
 
-_HEARD: ContextVar[list[Clash] | None] = ContextVar("heard", default=None)
+_HEARD: ContextVar[list[Disagreement] | None] = ContextVar("heard", default=None)
 _ABOUT: ContextVar[str] = ContextVar("about", default="")
 
 
 @contextmanager
-def overheard(what: str) -> Iterator[list[Clash]]:
+def overheard(what: str) -> Iterator[list[Disagreement]]:
     """what: the first words about every problem in here; nothing of an outer listener's is added."""
-    heard: list[Clash] = []
+    heard: list[Disagreement] = []
     tokens = _HEARD.set(heard), _ABOUT.set(what)
     try:
         yield heard
@@ -59,4 +59,4 @@ def about(what: str) -> Iterator[None]:
 def tell(problem: Problem, detail: str, results: tuple[Result, ...]) -> None:
     """Nothing where nobody listens."""
     if (heard := _HEARD.get()) is not None:
-        heard.append(Clash(problem, _ABOUT.get(), detail, results))
+        heard.append(Disagreement(problem, _ABOUT.get(), detail, results))
