@@ -79,6 +79,7 @@ def pieces(text: str) -> list[Piece]:
         text,
         flags=re.S | re.M,
     )
+    text = text.translate(_LOWERED)
     text = re.sub(r"(?m)^[ \t]*</?[A-Za-z][\w-]*>[ \t]*$", "", text)
     reader = _Lines()
     at = 0
@@ -102,6 +103,9 @@ class _Lines:
     def display(self, text: str, line: int) -> None:
         line += len(text) - len(text.lstrip("\n"))
         text = text.strip("\n")
+        boxed = re.match(r"\s*\\boxed\s*(?=\{)", text)
+        if boxed and text[boxed.end() :].rstrip().endswith("}"):
+            text = " " + text[boxed.end() + 1 :].rstrip()[:-1]
         text = _CASES.sub(lambda m: r"\\in\{0,1\}".replace("\\\\", "\\") + "\n" * m[0].count("\n"), text)
         text = _BEGIN.sub(lambda m: "" if m[0].startswith("\\begin") or m[1] not in ("cases", "aligned", "array", "gathered", "split") else " ", text)
         held: list[Piece] = []
@@ -210,6 +214,12 @@ class _Lines:
                     self.sentence(cell, number, False, False)
 
     def sentence(self, body: str, number: int, bullet: bool, heading: bool) -> None:
+        whole = _SENTENCE.match(body)
+        if whole is not None:  # ... is: maximize $a$ subject to $b$, with $c$
+            self.sentence(whole["g"], number, False, False)
+            self.section, self.goal = CONS, ""
+            self.sentence(whole["r"], number, False, False)
+            return
         goal = _GOAL.match(body)
         if goal and not self.goal and not _limit(goal[1], body[goal.end() :], self.section):
             self.goal, self.section = _sense(goal[1]), GOAL
@@ -270,7 +280,7 @@ class _Lines:
             ):
                 before, formula = label["l"], body[label.end() :]
         comment = re.search(
-            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)"
+            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)|\s+\[[A-Za-z][a-z]{2,}(?: [a-z]+)*\]"
             r"|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$",
             formula,
         )
@@ -295,6 +305,10 @@ class _Lines:
             self.goal = ""
 
 
+_LOWERED = {ord(c): f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_SENTENCE = re.compile(
+    r"^(?P<w>[^$\\]*?)\b(?P<g>(?:maximi[sz]e|minimi[sz]e)\s+(?:\$[^$]+\$|\\\(.+?\\\)))\s*,?\s*(?:subject\s+to|s\.\s?t\.|such\s+that)\s*:?\s+(?P<r>.*)$", re.I
+)
 _KIND_CELL = re.compile(r"\$?(?:≥|>=|\\geq?)\s*0\b\$?|\$?(?:∈|\\in|\bin)?\s*\\?\{0,\s*1\\?\}\$?|=\s*[01]\b")
 
 

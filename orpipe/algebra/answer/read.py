@@ -312,7 +312,7 @@ class _Reader:
                 return True
         if self._in_words(p, text):
             return True
-        if re.match(r"let\b", p.raw, re.I) and not p.goal:
+        if not p.goal and (re.match(r"let\b", p.raw, re.I) or (p.section == VARS and re.search(r",\s+[A-Za-z]\w*\s*=", p.raw))):
             parts = [PLAIN_LET.match(x.strip()) for x in re.split(r"(?:,|;|\band)\s+(?=[A-Za-z]\w{0,12}\s*(?:=|be\b))", p.raw.rstrip("."))]
             if all(parts):
                 for part in parts:
