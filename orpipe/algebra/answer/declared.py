@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from orpipe.algebra.answer.lines import related
+from orpipe.algebra.answer.looks import related
 from orpipe.algebra.answer.words import kinds_in
 from orpipe.errors import Unsupported
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from orpipe.algebra.answer.declared import check_words, declaration
 from orpipe.algebra.answer.forms import Number
-from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, mathlike, pieces, related
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, pieces
+from orpipe.algebra.answer.looks import mathlike, related
 from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, cut, read
@@ -335,7 +336,7 @@ class _Reader:
                     check_words(let["w"])
                     self.found.declare(s.symbols, kinds_in(let["w"]), p)
             return True
-        said = declaration(p.raw if p.before else text) if p.section == VARS else None
+        said = declaration(p.raw) if p.section == VARS else None
         if said is not None:
             self.found.declare(read(tokens(said.head)).symbols, set(said.kinds), p)
             for relation in said.relations:

@@ -60,7 +60,7 @@ BOUNDED = re.compile(
     r"^(?P<w>[^<>=≤≥]*[a-z]{3}[^<>=≤≥]*),\s*(?:with\s+|where\s+)?(?P<r>[^\s,<>=≤≥][^,;:]*(?:<=|>=|[≤≥])[^,;:]*)$"
 )
 BETWEEN = re.compile(
-    r"^\W*(?:(?:each|all) of\s+)?(?P<n>[A-Za-z]\w{0,3}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[A-Za-z]\w{0,3})*)\s+"
+    r"^\W*(?:(?:each|all) of\s+|both\s+)?(?P<n>[A-Za-z]\w{0,3}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[A-Za-z]\w{0,3})*)\s+"
     r"(?:must|should|has to|have to)?\s*(?:be|is|are|lies?)\s+"
     r"between\s+(?P<low>-?\d+(?:\.\d+)?)\s+and\s+(?P<high>-?\d+(?:\.\d+)?)(?:\s*\(?inclusive\)?)?\W*$",
     re.I,
