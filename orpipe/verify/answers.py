@@ -126,7 +126,9 @@ def open_answers(
     path: Path, *, preset: str = "", given: Mapping[str, str] | None = None, labels: Path | None = None, benchmark: str = "",
     split: str = "", config: str = "", algebra: bool = False,
 ) -> Answers:
-    """algebra: rows of our own dataset that ask for a formulation are kept.  Raises UsageError or NotFound in one line: no such file, unreadable, a field that is not there."""
+    """algebra: rows of our own dataset that ask for a formulation are kept.
+
+    Raises UsageError or NotFound in one line: no such file, unreadable, a field that is not there."""
     chosen = presets.preset(preset) if preset else None
     records = open_records(path, split, config)
     first = records.first(_FIRST)

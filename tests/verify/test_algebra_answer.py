@@ -130,6 +130,8 @@ ROW = "$$\\sum_{i \\in I} x_i \\ge 2$$"
     (ROW + "\n$$\\text{a and b cannot both be chosen}$$", ""),
     (ROW + " except for c", ""),
     ("For the first group: $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("- Pair (i >= 2): $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("- Pair (first item only): $\\sum_{i \\in I} x_i \\ge 2$", ""),
     ("Either $\\sum_{i \\in I} x_i \\ge 2$ or nothing", ""),
     ("- Optional: $\\sum_{i \\in I} x_i \\ge 2$", ""),
     ("~~$\\sum_{i \\in I} x_i \\ge 2$~~", ""),

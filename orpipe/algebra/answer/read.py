@@ -191,6 +191,8 @@ class _Reader:
             raise Unsupported("words that may limit where this holds")
         if s.relations and LABEL.search(re.split(r"\.\s", p.before)[-1]):
             raise Unsupported("words that may limit where this holds")
+        if s.relations and p.section == CONS and p.firm and related(p.before):
+            raise Unsupported("a label that may limit where this holds")
         if p.section == RESULT and s.relations and all(r.ops == ("=",) and isinstance(r.rights[0], Number) for r in s.relations):
             raise Unsupported("a value in a solution, which is no part of the model for certain")
         if s.symbols and not s.relations and not s.sense:

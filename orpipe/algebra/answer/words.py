@@ -28,7 +28,8 @@ LIMITED = re.compile(
 )
 LABEL = re.compile(
     r"^\W*(?:for|at|in)\s+(?!least\b|most\b|total\b|.*\b(?:all|each|every|any)\b)[^.]*:\s*$|"
-    r"\b(?:either|optional(?:ly)?|instead of|removed?|drop(?:ped)?|omit(?:ted)?|ignored?)\b|~~",
+    r"\b(?:either|only|onwards?|(?:first|second|third|last|final)\s+\w+\s+on|optional(?:ly)?|instead of|removed?|drop(?:ped)?|omit(?:ted)?"
+    r"|ignored?)\b|~~",
     re.I,
 )
 TAIL = re.compile(
