@@ -99,10 +99,11 @@ class JudgeSettings:
     isolation: Literal["best", "full"] = "best"
     rule: Rule = "optimum"
     budget: float = 5.0
+    algebra: bool = False
 
     def judge(self) -> Judge:
         return Judge(self.workers or os.cpu_count() or 1, timeout=self.timeout, tolerance=self.tolerance, strict=self.strict,
-                     isolation=self.isolation, rule=self.rule, budget=self.budget)
+                     isolation=self.isolation, rule=self.rule, budget=self.budget, algebra=self.algebra)
 
 
 _lock = threading.Lock()
@@ -172,6 +173,11 @@ class RewardFunction(ABC):
     def __name__(self) -> str:
         return self.name
 
+    @property
+    def algebra(self) -> bool:
+        """Are completions to rows that ask for a formulation judged?"""
+        return False
+
     @abstractmethod
     def judged(self, items: Sequence[Item]) -> list[Worth]:
         """One for each item, in their order.  May raise."""
@@ -192,7 +198,7 @@ class RewardFunction(ABC):
         return [w.reward for w in found]
 
     def worths(self, prompts: Any, completions: Any, columns: Mapping[str, Any]) -> list[Worth]:
-        rows = items(prompts, list(completions if completions is not None else ()), columns, self.label, self.data)
+        rows = items(prompts, list(completions if completions is not None else ()), columns, self.label, self.data, self.algebra)
         asked = [row for row in rows if not isinstance(row, Skipped)]
         judged = iter(self.judged(asked) if asked else ())
         return [self._skipped(row) if isinstance(row, Skipped) else next(judged) for row in rows]
@@ -235,6 +241,10 @@ class OptimumReward(RewardFunction):
     settings: JudgeSettings = JudgeSettings()
     dataset: str = ""
 
+    @property
+    def algebra(self) -> bool:
+        return self.settings.algebra
+
     def judged(self, items: Sequence[Item]) -> list[Worth]:
         answers: list[Answer] = []
         skipped: dict[int, Worth] = {}
@@ -255,7 +265,7 @@ class OptimumReward(RewardFunction):
 def optimum_reward(
     *, workers: int | None = None, timeout: float = 20.0, tolerance: float = 1e-6, strict: bool = False,
     shaping: float = 0.0, undecided: float | None = None, isolation: Literal["best", "full"] = "best",
-    judge: Rule = "optimum", name: str = "", label: str = "", data: str = "", budget: float = 5.0, dataset: str = "",
+    judge: Rule = "optimum", name: str = "", label: str = "", data: str = "", budget: float = 5.0, dataset: str = "", algebra: bool = False,
 ) -> OptimumReward:
     """A reward function for TRL.  workers: programs run at a time (default: one a core); timeout: seconds that a program
     may run; the rest as of `Judge` and `RewardFunction`.
@@ -263,12 +273,15 @@ def optimum_reward(
     judge "equivalence": where a completion has a reference model (a column `reference`; or, for rows of `dataset`, a folder of
     ours, their instance's), the two are compared within `budget` seconds, and only what nothing refutes passes.
 
+    algebra: a completion without a program is judged by the formulation it writes, where it has a reference model; rows of
+    `dataset` that ask for a formulation are then judged too, and get None without.
+
     Raises UsageError, NotFound (no such `judge`) or EnvironmentError_ (isolation="full" is not to be had).
     """
     if workers is not None and workers < 1:
         raise UsageError(f"a reward needs at least one worker, not {workers}")
     check_table(judge, undecided, shaping)
-    settings = JudgeSettings(workers or 0, timeout, tolerance, strict, isolation, judge, budget)
+    settings = JudgeSettings(workers or 0, timeout, tolerance, strict, isolation, judge, budget, algebra)
     _judge(settings)
     if dataset and _instances(dataset) is None:
         raise UsageError(f"'{dataset}' is no folder written by 'orpipe generate'; without one give reference models in a column 'reference'")

@@ -66,7 +66,8 @@ def verify(
     ks = _ks(k)
     if report is not None and report.suffix not in (".md", ".json"):
         raise UsageError(f"--report '{report}' must end in .md or .json")
-    answers = open_answers(file, preset=preset, given=given, labels=labels, benchmark=benchmark, split=split, config=config)
+    answers = open_answers(file, preset=preset, given=given, labels=labels, benchmark=benchmark, split=split, config=config,
+                           algebra=algebra)
     for line in answers.said:
         say(line)
     if not output.parent.is_dir():

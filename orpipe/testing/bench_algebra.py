@@ -4,7 +4,8 @@
     python -m orpipe.testing.bench_algebra --dataset data/out   the formulate answers of a dataset, by family
 
 A corpus file names a reference ("reference: family NAME", or "reference: lp" with its text) before the answers for it, each
-headed "=== name | verdict".
+headed "=== name | verdict".  A line "first pass: N of M read" before them says what the reader made of the file's answers
+before it had been changed for any of them: the figure to compare with the share of today.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ class Entry:
     expected: str
     reference: Problem
     data: Mapping[str, Any] | None
+    first: str = ""
+
+    @property
+    def batch(self) -> str:
+        """The file it stands in."""
+        return self.name.partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,9 @@ class Judged:
 
 def corpus(folder: Path = CORPUS) -> Iterator[Entry]:
     for path in sorted(folder.glob("*.md")):
-        for part in re.split(r"(?m)^reference: ", path.read_text(encoding="utf-8"))[1:]:
+        told, *parts = re.split(r"(?m)^reference: ", path.read_text(encoding="utf-8"))
+        first = re.search(r"first pass: (\d+ of \d+) read", told)
+        for part in parts:
             head, *answers = re.split(r"(?m)^=== ", part)
             kind, _, rest = head.partition("\n")
             if kind.startswith("family "):
@@ -71,7 +80,7 @@ def corpus(folder: Path = CORPUS) -> Iterator[Entry]:
             for answer in answers:
                 title, _, text = answer.partition("\n")
                 name, expected = (t.strip() for t in title.split("|"))
-                yield Entry(f"{path.stem}/{name}", text, expected, reference, data)
+                yield Entry(f"{path.stem}/{name}", text, expected, reference, data, first[1] if first else "")
 
 
 def judged(entry: Entry) -> Judged:
@@ -134,9 +143,20 @@ def bench(
             ]
         )
     put_table(["deserved", "answers", "read", "given", "wrong"], table)
+    put_table(["batch", "answers", "full", "read of these", "wrong", "first pass"], batches(results))
     put("\n".join(f"{r.entry.name}: {r.verdict} for {r.entry.expected}; {r.why}" for r in results if r.verdict != r.entry.expected))
     put(shares(results))
     raise typer.Exit(int(any(r.wrong for r in results)))
+
+
+def batches(results: list[Judged]) -> list[list[str]]:
+    """By file: answers, those that state a linear model in full, how many of them are read, wrong verdicts, the first pass."""
+    table = []
+    for batch in dict.fromkeys(r.entry.batch for r in results):
+        part = [r for r in results if r.entry.batch == batch]
+        due = [r for r in part if r.entry.expected != "UNDECIDED"]
+        table.append([batch, str(len(part)), str(len(due)), str(sum(r.parsed for r in due)), str(sum(r.wrong for r in part)), part[0].entry.first])
+    return table
 
 
 def shares(results: list[Judged]) -> str:

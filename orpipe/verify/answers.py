@@ -65,12 +65,14 @@ class Answers:
     benchmark: str
     said: tuple[str, ...]
     instances: Instances | None = None
+    algebra: bool = False  # rows of ours that ask for algebra are answers too
 
     @property
     def digest(self) -> str:
         """Of everything that decides which answers there are: files, fields, labels."""
         parts = [self.records.digest, repr(self.fields), self.preset.name if self.preset else "", self.benchmark]
         parts += [self.labels.digest] if self.labels else []
+        parts += ["algebra"] if self.algebra else []
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def suites(self) -> Mapping[str, Suite]:
@@ -100,8 +102,9 @@ class Answers:
                 position += 1
 
     def _without_program(self, record: Mapping[str, Any]) -> bool:
-        """A row of our own dataset that asks for algebra or for words."""
-        return self.preset is not None and self.preset.name == "orpipe" and record.get("dialect") == ""
+        """A row of our own dataset that asks for algebra (unless that is judged) or for words."""
+        ours = self.preset is not None and self.preset.name == "orpipe" and record.get("dialect") == ""
+        return ours and not (self.algebra and record.get("task") == "formulate")
 
     def _about(self, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
         f = self.fields
@@ -121,9 +124,11 @@ class Answers:
 
 def open_answers(
     path: Path, *, preset: str = "", given: Mapping[str, str] | None = None, labels: Path | None = None, benchmark: str = "",
-    split: str = "", config: str = "",
+    split: str = "", config: str = "", algebra: bool = False,
 ) -> Answers:
-    """Raises UsageError or NotFound in one line: no such file, unreadable, a field that is not there."""
+    """algebra: rows of our own dataset that ask for a formulation are kept.
+
+    Raises UsageError or NotFound in one line: no such file, unreadable, a field that is not there."""
     chosen = presets.preset(preset) if preset else None
     records = open_records(path, split, config)
     first = records.first(_FIRST)
@@ -141,7 +146,8 @@ def open_answers(
     if not preset and chosen is not None:
         said.insert(0, f"layout: {chosen.name}")
     if chosen is not None and chosen.name == "orpipe":
-        said.append("rows without a dialect ask for algebra or words, not for a program; they are left out")
+        said.append("rows without a dialect ask for algebra or words, not for a program; "
+                    + ("those that ask for algebra are judged by it, the others left out" if algebra else "they are left out"))
     joined = None
     if labels is not None:
         joined = Labels.read(labels, chosen, fields, first)
@@ -155,7 +161,7 @@ def open_answers(
     instances = Instances.of(labels if joined is not None else path)
     if instances is not None:
         said.append(f"references: {len(instances.places)} instances of '{instances.folder}'")
-    return Answers(records, fields, chosen, joined, benchmark or (preset if chosen else ""), tuple(said), instances)
+    return Answers(records, fields, chosen, joined, benchmark or (preset if chosen else ""), tuple(said), instances, algebra)
 
 
 # --------------------------------------------------------------------------------------------------- parts of a record

@@ -31,7 +31,7 @@ class Skipped:
 
 
 _TEXT = ("text", "completion", "response")
-KNOWN = frozenset({*GUESSES["label"], *GUESSES["data"], *GUESSES["reference"], "status", "sense", "dialect", "instance_id", "metadata"})
+KNOWN = frozenset({*GUESSES["label"], *GUESSES["data"], *GUESSES["reference"], "status", "sense", "dialect", "task", "instance_id", "metadata"})
 
 
 def answer(item: Mapping[str, Any], index: int | str = 0, instances: Instances | None = None) -> Answer:
@@ -56,8 +56,10 @@ def answer(item: Mapping[str, Any], index: int | str = 0, instances: Instances |
         instance=instance)
 
 
-def items(prompts: Any, completions: Sequence[Any], columns: Mapping[str, Any], label: str, data: str) -> list[Item | Skipped]:
-    """One record a completion; none where a row of our own dataset asks for no program, or cannot be read."""
+def items(
+    prompts: Any, completions: Sequence[Any], columns: Mapping[str, Any], label: str, data: str, algebra: bool = False,
+) -> list[Item | Skipped]:
+    """One record a completion; none where a row of our own dataset asks for no program (with `algebra`, for words), or cannot be read."""
     n = len(completions)
     wanted = KNOWN | {label, data}
     kept = {name: values for name, values in columns.items() if name in wanted and _is_column(values, n)}
@@ -65,7 +67,7 @@ def items(prompts: Any, completions: Sequence[Any], columns: Mapping[str, Any], 
     found: list[Item | Skipped] = []
     for k in range(n):
         row = {name: values[k] for name, values in kept.items()}
-        if _own(row) and row.get("dialect") == "":
+        if _own(row) and row.get("dialect") == "" and not (algebra and row.get("task") == "formulate"):
             found.append(Skipped("the row asks for no program"))
             continue
         try:

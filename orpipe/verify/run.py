@@ -21,7 +21,7 @@ def manifest(judge: Judge, answers: Answers, limit: int | None = None) -> dict[s
         "what": "orpipe verdicts", "orpipe": __version__, "input": answers.digest, "fields": answers.fields.named(), "limit": limit,
         "policy": asdict(judge.policy), "limits": asdict(judge.limits), "solve_timeout": judge.solve_timeout,
         "isolation": judge.isolation, "judge": judge.rule, "budget": judge.budget, "probes": judge.probes,
-        "redraw": judge.redraw,
+        "redraw": judge.redraw, **({"algebra": True} if judge.algebra else {}),
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from orpipe.algebra.answer import algebra_answer, holds_formulation, read_answer
 from orpipe.algebra.latex import model_tex
 from orpipe.algebra.text import model_text
-from orpipe.errors import ParseError, Unsupported
+from orpipe.errors import DataError, ParseError, Unsupported
 from orpipe.families import families
 from orpipe.instances import draw
 from orpipe.mps import write_mps
@@ -130,6 +130,8 @@ ROW = "$$\\sum_{i \\in I} x_i \\ge 2$$"
     (ROW + "\n$$\\text{a and b cannot both be chosen}$$", ""),
     (ROW + " except for c", ""),
     ("For the first group: $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("- Pair (i >= 2): $\\sum_{i \\in I} x_i \\ge 2$", ""),
+    ("- Pair (first item only): $\\sum_{i \\in I} x_i \\ge 2$", ""),
     ("Either $\\sum_{i \\in I} x_i \\ge 2$ or nothing", ""),
     ("- Optional: $\\sum_{i \\in I} x_i \\ge 2$", ""),
     ("~~$\\sum_{i \\in I} x_i \\ge 2$~~", ""),
@@ -153,3 +155,77 @@ def test_words_on_a_row_by_its_name_are_no_rule_of_their_own():
                 f"{told}\n\n- C1 must be chosen\n"]
         found = [judged_algebra(text, made.problem, {"data.json": json.dumps(made.data)}) for text in said]
         assert [f is not None and f.verdict for f in found] == [Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.UNDECIDED], found
+
+
+COVER = {"I": ["a", "b", "c"], "J": ["p", "q"], "f": {"a": 3, "b": 4, "c": 5}}
+PAIRS = [{"round": "a", "place": "p"}, {"round": "b", "place": "p"}, {"round": "b", "place": "q"}, {"round": "c", "place": "q"}]
+BY_PAIR = ("$$\\min \\sum_{i \\in I} f_i y_i$$\n$$\\sum_{i : (i,j) \\in A} y_i \\ge 1 \\quad \\forall j \\in J$$\n"
+           "$$y_i \\in \\{0,1\\} \\quad \\forall i \\in I$$")
+BY_SET = BY_PAIR.replace("i : (i,j) \\in A", "i \\in N_j")
+
+
+@pytest.mark.parametrize("text, more", [
+    (BY_PAIR, {"A": [list(pair.values()) for pair in PAIRS]}),
+    (BY_PAIR, {"A": PAIRS}),
+    (BY_PAIR.replace("f_i y_i", "f_i y_i + \\sum_{(i,j) \\in A} 0 w_{ij}"), {"A": [pair | {"w": 2} for pair in PAIRS]}),
+    (BY_SET, {"N": {"p": ["a", "b"], "q": ["b", "c"]}}),
+    ("Let $N_j = \\{i \\in I : (i,j) \\in A\\}$.\n" + BY_SET, {"A": PAIRS}),
+    ("Let $A = \\{(a,p), (b,p), (b,q), (c,q)\\}$.\n" + BY_PAIR, {}),
+])
+def test_pairs_and_families_of_sets_in_the_data(text, more):
+    problem = algebra_answer(text, COVER | more)
+    assert problem.columns == ("y[a]", "y[b]", "y[c]") and problem.matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 1]]
+    assert problem.row_lower.tolist() == [1, 1] and problem.integer.all()
+
+
+@pytest.mark.parametrize("more, said", [
+    ({"A": [PAIRS[0], {"round": "a"}]}, "different fields"),
+    ({"A": [{"x": "unknown", "y": "other"}]}, "labels of a set"),
+    ({"A": [PAIRS[0] | {"w": 1}, PAIRS[0] | {"w": 2}]}, "same round, place"),
+    ({"A": [PAIRS[0] | {"w": "much"}]}, "no number"),
+    ({"A": [PAIRS[0] | {"f": 1}]}, "in the data twice"),
+])
+def test_objects_that_are_no_pairs(more, said):
+    with pytest.raises(DataError, match=said):
+        algebra_answer(BY_PAIR, COVER | more)
+
+
+@pytest.mark.parametrize("text, more, said", [
+    (BY_SET, {}, "'N' that depend on an index are neither"),
+    (BY_SET, {"N": {"p": ["a"]}}, r"no N\[q\]"),
+    ("Let $N_j = \\{i : (i,j) \\in A\\}$ and $N_j = \\{i : (i,j) \\in I\\}$.\n" + BY_SET, {"A": PAIRS}, "defined twice"),
+    (BY_SET.replace("N_j", "N_{j,i}"), {"N": {"p": ["a"], "q": ["b"]}}, "line 2"),
+])
+def test_families_of_sets_that_are_not_there(text, more, said):
+    with pytest.raises(Unsupported, match=said):
+        algebra_answer(text, COVER | more)
+
+
+@pytest.mark.parametrize("line, low, high", [
+    ("x >= 2: boxes sent", 2, np.inf), ("x: boxes sent (x <= 9)", -np.inf, 9), ("x (continuous, >= 0): boxes sent", 0, np.inf),
+    ("x: boxes, lower bound = 3, upper bound = 8", 3, 8), ("x in [1, 4]: boxes", 1, 4), ("x is the share of boxes, 0 <= x <= 1.", 0, 1),
+])
+def test_bounds_in_declarations(line, low, high):
+    problem = algebra_answer(f"**Variables**\n- {line}\n\nMaximize 3x + y\n\nSubject to:\nx + y <= 7\n0 <= y <= 5\n")
+    assert (problem.lower.tolist(), problem.upper.tolist()) == ([low, 0], [high, 5])
+
+
+@pytest.mark.parametrize("line", [
+    "x: boxes sent, at least 3", "x: boxes sent, x even, x <= 4 only on Monday", "x: a multiple of 5", "x: boxes (maximum 12)",
+    "x: between 2 and 9 boxes"])
+def test_limits_in_the_words_of_a_declaration_are_never_lost(line):
+    with pytest.raises(Unsupported, match="line 2"):
+        algebra_answer(f"**Variables**\n- {line}\n\nMaximize 3x + y\n\nSubject to:\nx + y <= 7\n0 <= y <= 5\n")
+
+
+@pytest.mark.parametrize("row", ["0 <= x, y <= 5", "Both x and y must be between 0 and 5.", "5 >= x, y >= 0"])
+def test_bounds_around_a_list(row):
+    problem = algebra_answer(f"Maximize 3x + y\n\nSubject to:\nx + y <= 7\n{row}\n")
+    assert problem.lower.tolist() == [0, 0] and problem.upper.tolist() == [5, 5]
+
+
+def test_a_number_of_the_text_may_not_contradict_the_data():
+    text = "**Parameters**\n- max_boxes = %d\n\n**Variables**\n- x >= 0: boxes\n\nMaximize 3x\n\nSubject to:\nx <= max_boxes\n"
+    assert algebra_answer(text % 4, {"max_boxes": 4}).upper.tolist() == [4]
+    with pytest.raises(Unsupported, match="something else in the data"):
+        algebra_answer(text % 5, {"max_boxes": 4})

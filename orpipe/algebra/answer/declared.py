@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from orpipe.algebra.answer.lines import related
+from orpipe.algebra.answer.looks import related
 from orpipe.algebra.answer.words import kinds_in
 from orpipe.errors import Unsupported
 
@@ -68,7 +68,7 @@ def said_of(head: str, words: str) -> tuple[str, list[str]]:
 
 def check_words(words: str) -> None:
     """Raises Unsupported where the words of a declaration may limit the variable."""
-    bare = _HARMLESS.sub(" ", re.sub(r"\$[^$]*\$|\\\(.*?\\\)|`[^`]*`", " ", words))
+    bare = _HARMLESS.sub(" ", re.sub(r"\$[^$]*\$|\\\(.*?\\\)|`[^`]*`", " ", re.sub(r"^\s*=\s+(?=[A-Za-z])", " ", words)))
     if related(bare):
         raise Unsupported("a relation in the words of a declaration")
     if not re.search(r"\b1\s*,?\s+if\b|otherwise", words) and _LIMIT.search(bare):

@@ -45,6 +45,9 @@ def domain(parser: Parser, lefts: list[Expr]) -> Relation:
             inside = "".join(t.text for t in parser.grouped())
             if not (above and (inside.isalnum() or "|" in inside) and not inside.startswith("+")):
                 signs.append(inside)
+        if not signs and parser.peek() == ">=" and parser.text(1) == "0":  # Z>=0
+            parser.at += 2
+            signs.append(">=0")
         sign = "".join(signs)
         if sign not in ("", "+", ">=0", "0", "0+", "+0", "*", ">0", "++") or (sign == "0" and letter != "N") or sign in ("*", ">0", "++"):
             raise parser.fail(f"the domain {letter}{sign}")

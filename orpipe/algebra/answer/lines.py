@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from orpipe.algebra.answer.looks import compares, mathlike, related, rows_of
+
 CONS, VARS, SETS, PARAMS, GOAL, RESULT, NONE = "constraints", "variables", "sets", "parameters", "objective", "solution", ""
 _TITLES = (
     (
@@ -79,6 +81,7 @@ def pieces(text: str) -> list[Piece]:
         text,
         flags=re.S | re.M,
     )
+    text = text.translate(_LOWERED)
     text = re.sub(r"(?m)^[ \t]*</?[A-Za-z][\w-]*>[ \t]*$", "", text)
     reader = _Lines()
     at = 0
@@ -102,10 +105,13 @@ class _Lines:
     def display(self, text: str, line: int) -> None:
         line += len(text) - len(text.lstrip("\n"))
         text = text.strip("\n")
+        boxed = re.match(r"\s*\\boxed\s*(?=\{)", text)
+        if boxed and text[boxed.end() :].rstrip().endswith("}"):
+            text = " " + text[boxed.end() + 1 :].rstrip()[:-1]
         text = _CASES.sub(lambda m: r"\\in\{0,1\}".replace("\\\\", "\\") + "\n" * m[0].count("\n"), text)
         text = _BEGIN.sub(lambda m: "" if m[0].startswith("\\begin") or m[1] not in ("cases", "aligned", "array", "gathered", "split") else " ", text)
         held: list[Piece] = []
-        for number, row in _rows(text, line):
+        for number, row in rows_of(text, line):
             parts = _SUCH.split(row)
             for k, part in enumerate(parts):
                 if k:
@@ -120,8 +126,8 @@ class _Lines:
                 joins = bool(held) and re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|-|\\le|\\ge|<|>|=|\\cdot|\\times)", bare) is not None
                 if (
                     joins
-                    and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not _compares(held[-1].formula))
-                    and not (_compares(held[-1].formula) and _compares(bare))
+                    and (re.match(r"(?:\\quad|\\qquad|[\s&{}]|\\[,;!])*(?:[+]|\\le|\\ge|<|>|=)", bare) or not compares(held[-1].formula))
+                    and not (compares(held[-1].formula) and compares(bare))
                 ):
                     held[-1] = replace(held[-1], formula=f"{held[-1].formula} {bare}", raw=f"{held[-1].raw} {bare}")
                 else:
@@ -210,6 +216,12 @@ class _Lines:
                     self.sentence(cell, number, False, False)
 
     def sentence(self, body: str, number: int, bullet: bool, heading: bool) -> None:
+        whole = _SENTENCE.match(body)
+        if whole is not None:  # ... is: maximize $a$ subject to $b$, with $c$
+            self.sentence(whole["g"], number, False, False)
+            self.section, self.goal = CONS, ""
+            self.sentence(whole["r"], number, False, False)
+            return
         goal = _GOAL.match(body)
         if goal and not self.goal and not _limit(goal[1], body[goal.end() :], self.section):
             self.goal, self.section = _sense(goal[1]), GOAL
@@ -270,7 +282,7 @@ class _Lines:
             ):
                 before, formula = label["l"], body[label.end() :]
         comment = re.search(
-            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)"
+            r"(?:\s+(?:--|—|//|#|←|–)\s+.*|\s+\([$€£%][^()<>=]*\)|\s+\[[A-Za-z][a-z]{2,}(?: [a-z]+)*\]"
             r"|\s+\((?=[^()]*[a-z]{3})(?!.*\b(?:integer|binary)\b)[^()<>=≤≥]*\))\s*\.?$",
             formula,
         )
@@ -295,6 +307,12 @@ class _Lines:
             self.goal = ""
 
 
+_LOWERED = {ord(c): f"_{k}" for k, c in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_SENTENCE = re.compile(
+    r"^(?P<w>[^$\\]*?)\b(?P<g>(?:maximi[sz]e|minimi[sz]e)\s+(?:\$[^$]+\$|\\\(.+?\\\)))\s*,?\s*(?:subject\s+to|s\.\s?t\.|such\s+that)"
+    r"\s*:?\s+(?P<r>.*)$",
+    re.I,
+)
 _KIND_CELL = re.compile(r"\$?(?:≥|>=|\\geq?)\s*0\b\$?|\$?(?:∈|\\in|\bin)?\s*\\?\{0,\s*1\\?\}\$?|=\s*[01]\b")
 
 
@@ -327,52 +345,6 @@ def _link(text: str) -> str | None:
 
 def _kindly(after: str) -> bool:
     return re.match(r"\W*(?:and\s+|are\s+|is\s+|must\s+be\s+|be\s+|all\s+)*(?:non-?negative|binary|integer|continuous)", after, re.I) is not None
-
-
-_RELATED = re.compile(r"<=|>=|=<|=>|≤|≥|\\leq?\b|\\geq?\b|\\le(?:qslant)?\b|\\ge(?:qslant)?\b|[=<>]|\\in\b|∈")
-
-
-def related(text: str) -> bool:
-    """Is there a sign of a relation or of membership?"""
-    return _RELATED.search(text) is not None
-
-
-def _compares(text: str) -> bool:
-    """A relation outside all braces."""
-    bare = re.sub(r"\\in\b", " ", text)
-    while (inner := re.sub(r"\{[^{}]*\}", " ", bare)) != bare:
-        bare = inner
-    return related(bare)
-
-
-def mathlike(text: str) -> bool:
-    """Does it look like a formula rather than words?"""
-    return (
-        related(text) or re.search(r"\d\s*\*?\s*[a-zA-Z]|\\sum|∑|Σ|\bsum(?![a-z])|_\{|[+*]|\w\s-\s\w|[a-zA-Z]\w?_\w|[a-zA-Z]\w*\[", text) is not None
-    )
-
-
-def _rows(text: str, line: int) -> list[tuple[int, str]]:
-    """Rows of a display: cut at \\\\ outside braces."""
-    out, depth, start, k = [], 0, 0, 0
-    while k < len(text):
-        if text.startswith("\\\\", k) or (text.startswith("\\newline", k)):
-            if depth == 0:
-                out.append((line + text.count("\n", 0, start) + (len(text[start:k]) - len(text[start:k].lstrip("\n")) > 0), text[start:k]))
-                k += 2 if text.startswith("\\\\", k) else 8
-                spaced = re.match(r"\[[\d.]+\s*\w+\]", text[k:])
-                k += spaced.end() if spaced else 0
-                start = k
-                continue
-            k += 2
-            continue
-        if text[k] == "\\":
-            k += 2
-            continue
-        depth += (text[k] == "{") - (text[k] == "}")
-        k += 1
-    out.append((line + text.count("\n", 0, start) + (text[start:].startswith("\n")), text[start:]))
-    return out
 
 
 def about(p: Piece, names: set[str]) -> bool:

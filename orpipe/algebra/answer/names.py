@@ -265,6 +265,8 @@ class Names:
             for key, value in table.items():
                 if key and not any("," in k for k in key):  # profit_small = 8, wherever it is called by its whole name
                     whole = "_".join((name, *key))
+                    if world.known(whole) in world.params and world.params[world.known(whole)] != {(): value}:
+                        raise Unsupported(f"'{whole}' is {value} in the text and something else in the data")
                     world.params.setdefault(whole, {(): value})
                     world.dims.setdefault(whole, ())
             if len({len(key) for key in table}) == 1:

@@ -14,7 +14,8 @@ from typing import Any
 
 from orpipe.algebra.answer.declared import check_words, declaration
 from orpipe.algebra.answer.forms import Number
-from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, mathlike, pieces, related
+from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, pieces
+from orpipe.algebra.answer.looks import mathlike, related
 from orpipe.algebra.answer.names import Collected
 from orpipe.algebra.answer.rows import build
 from orpipe.algebra.answer.statements import Statement, cut, read
@@ -190,6 +191,8 @@ class _Reader:
             raise Unsupported("words that may limit where this holds")
         if s.relations and LABEL.search(re.split(r"\.\s", p.before)[-1]):
             raise Unsupported("words that may limit where this holds")
+        if s.relations and p.section == CONS and p.firm and related(p.before):
+            raise Unsupported("a label that may limit where this holds")
         if p.section == RESULT and s.relations and all(r.ops == ("=",) and isinstance(r.rights[0], Number) for r in s.relations):
             raise Unsupported("a value in a solution, which is no part of the model for certain")
         if s.symbols and not s.relations and not s.sense:
@@ -312,7 +315,7 @@ class _Reader:
                 return True
         if self._in_words(p, text):
             return True
-        if re.match(r"let\b", p.raw, re.I) and not p.goal:
+        if not p.goal and (re.match(r"let\b", p.raw, re.I) or (p.section == VARS and re.search(r",\s+[A-Za-z]\w*\s*=", p.raw))):
             parts = [PLAIN_LET.match(x.strip()) for x in re.split(r"(?:,|;|\band)\s+(?=[A-Za-z]\w{0,12}\s*(?:=|be\b))", p.raw.rstrip("."))]
             if all(parts):
                 for part in parts:
@@ -335,7 +338,7 @@ class _Reader:
                     check_words(let["w"])
                     self.found.declare(s.symbols, kinds_in(let["w"]), p)
             return True
-        said = declaration(p.raw if p.before else text) if p.section == VARS else None
+        said = declaration(p.raw) if p.section == VARS else None
         if said is not None:
             self.found.declare(read(tokens(said.head)).symbols, set(said.kinds), p)
             for relation in said.relations:

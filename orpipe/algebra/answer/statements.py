@@ -154,7 +154,9 @@ def _definition(parser: Parser, out: Statement) -> bool:
         elif not power and not symbol.called and not symbol.boxed and all(len(t.text) > 1 for t in heads):  # CONTAINER_KINDS
             out.sets["_".join((symbol.name, *(t.text for t in heads)))] = made
         elif symbol.subs and all(len(sub) == 1 and sub[0].kind == "name" for sub in symbol.subs):
-            out.families[symbol.name + (f"^{power}" if power else "")] = (tuple(t.text for t in heads), made)
+            family = symbol.name + (f"^{power}" if power else "")
+            if out.families.setdefault(family, (tuple(t.text for t in heads), made)) != (tuple(t.text for t in heads), made):
+                raise inner.fail(f"the sets '{family}' are defined twice")
         else:
             raise inner.fail("what is defined is not understood")
         rest = inner.row[inner.at :]

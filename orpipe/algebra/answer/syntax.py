@@ -195,6 +195,13 @@ class Parser(Scopes):
                 kind = self.take().kind
                 depth += (kind == open_) - (kind == close)
             inside = self.row[start : self.at - 1]
+            every = next((k for k, t in enumerate(inside) if t.kind == "forall"), None)
+            if every:  # sum(c[i]*x[i] for i in I)
+                body = self.other(list(inside[:every]))
+                summed = body.expr()
+                if not body.done:
+                    raise body.fail("a sum is not understood")
+                return Sum(tuple(self.other(list(inside[every:])).scope()), summed)
             if not any(t.kind in ("in", "=") for t in inside):
                 raise Unsupported("a sum without its index")
             scope = Parser(list(inside)).scope(None)

@@ -28,7 +28,8 @@ LIMITED = re.compile(
 )
 LABEL = re.compile(
     r"^\W*(?:for|at|in)\s+(?!least\b|most\b|total\b|.*\b(?:all|each|every|any)\b)[^.]*:\s*$|"
-    r"\b(?:either|optional(?:ly)?|instead of|removed?|drop(?:ped)?|omit(?:ted)?|ignored?)\b|~~",
+    r"\b(?:either|only|onwards?|(?:first|second|third|last|final)\s+\w+\s+on|optional(?:ly)?|instead of|removed?|drop(?:ped)?|omit(?:ted)?"
+    r"|ignored?)\b|~~",
     re.I,
 )
 TAIL = re.compile(
@@ -60,7 +61,7 @@ BOUNDED = re.compile(
     r"^(?P<w>[^<>=≤≥]*[a-z]{3}[^<>=≤≥]*),\s*(?:with\s+|where\s+)?(?P<r>[^\s,<>=≤≥][^,;:]*(?:<=|>=|[≤≥])[^,;:]*)$"
 )
 BETWEEN = re.compile(
-    r"^\W*(?:(?:each|all) of\s+)?(?P<n>[A-Za-z]\w{0,3}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[A-Za-z]\w{0,3})*)\s+"
+    r"^\W*(?:(?:each|all) of\s+|both\s+)?(?P<n>[A-Za-z]\w{0,3}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[A-Za-z]\w{0,3})*)\s+"
     r"(?:must|should|has to|have to)?\s*(?:be|is|are|lies?)\s+"
     r"between\s+(?P<low>-?\d+(?:\.\d+)?)\s+and\s+(?P<high>-?\d+(?:\.\d+)?)(?:\s*\(?inclusive\)?)?\W*$",
     re.I,
