@@ -150,8 +150,8 @@ def _report(summary: Summary, title: str, tasks: Sequence[str]) -> None:
         put_table(["rejected", "reason", "draws"], [[*reason.split(": ", 1), count] for reason, count in summary.rejected.items()])
     put_table(["config", "train", "validation", "test"], [[config, *map(splits.get, ("train", "validation", "test"))]
                                                          for config, splits in summary.counts.items()])
-    if "diagnose" in tasks and any(summary.counts.get("instances", {}).values()):
-        put("Instances whose id ends in -tight are infeasible variants of others, made for the task 'diagnose'; they add to the count.")
+    if {"diagnose", "solve"} & set(tasks) and any(summary.counts.get("instances", {}).values()):
+        put("Instances whose id ends in -tight are infeasible variants of others, made for the tasks 'diagnose' and 'solve'; they add to the count.")
     if count := quarantine.count(summary.rejected):
         put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
     if summary.discrimination:
