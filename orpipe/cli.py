@@ -151,8 +151,8 @@ def _report(summary: Summary, title: str) -> None:
                                                          for config, splits in summary.counts.items()])
     if n := summary.tight:
         told = ("", "is an infeasible variant", "adds") if n == 1 else ("s", "are infeasible variants", "add")
-        put(f"{n} instance{told[0]}, with an id that ends in -tight, {told[1]} of another, made for the task 'diagnose', and {told[2]} to "
-            "the count of instances.")
+        put(f"{n} instance{told[0]}, with an id that ends in -tight, {told[1]} of another, made for the tasks 'diagnose' and 'solve', "
+            f"and {told[2]} to the count of instances.")
     if count := quarantine.count(summary.rejected):
         put(f"{count} disagreement{'s' if count > 1 else ''}: problems and commands in quarantine/ and in the config 'rejected'")
     if summary.discrimination:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from orpipe.build.effects import explained, growth, is_ray
 from orpipe.build.infeasible import tighten
 from orpipe.build.plan import Order
 from orpipe.build.products import make
-from orpipe.build.products.diagnose import Faulty, faulty, right_value, told
+from orpipe.build.products.diagnose import Faulty, faulty, infeasible_data, right_value, told
 from orpipe.build.products.solve import impossible
 from orpipe.build.slot import instance_row, product_row
 from orpipe.config import Recipe
@@ -78,6 +79,16 @@ def examples() -> list[tuple[Row, Known]]:
         assert tight is not None
         made.append(rows_of(case_of(name), impossible(case_of(name), Order("solve", "text", "pulp", 0), tight)))
     return made
+
+
+def test_every_wording_of_infeasible_data_names_its_conflict() -> None:
+    made = 0
+    for variant in range(12):
+        with contextlib.suppress(Unmade):
+            product = infeasible_data(case_of("cutting_stock", 1), Order("diagnose", "text", "", variant))
+            assert findings(*rows_of(case_of("cutting_stock", 1), product)) == []
+            made += 1
+    assert made > 4
 
 
 def claims_of(row: Row) -> list[Row]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from orpipe.build.audit_claim_kinds import CHECKS, Open, Truth, Wrong, irreducible_rows, labelled, need
 from orpipe.build.audit_records import Check, Finding, Known, Undecided
-from orpipe.build.infeasible import with_entry
+from orpipe.data import with_entry
 from orpipe.ground import ground
 from orpipe.render.words import about, approximate
 
@@ -102,7 +102,7 @@ def _conflict(truth: Truth, texts: str) -> None:
     meta = truth.meta
     irreducible_rows(truth.right, meta["conflict"])
     for name in meta["conflict"]:
-        need(f"`{name}`" in texts, f"the example does not name '{name}' of the conflict")
+        need(f"`{name}`" in texts or f"`{name}: " in texts, f"the example does not name '{name}' of the conflict")
     if meta["least"] is not None:
         symbol, *keys = meta["entry"]
         least = with_entry(json.loads(truth.known.row["data"]), symbol, tuple(keys), Fraction(meta["least"]))

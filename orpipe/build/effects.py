@@ -59,7 +59,7 @@ def conflict(case: Case, model: Model, problem: Problem, found: Label, which: st
     left out; and in numbers, where their units still agree."""
     if found.status != "infeasible" or problem.n_rows > _ROWS:
         return []
-    names = irreducible(problem)
+    names = irreducible(problem, quick=True)
     if names is None or len(names) > _MEMBERS:
         return []
     families = by_family(names)
@@ -90,7 +90,7 @@ def by_family(names: Sequence[str]) -> dict[str, list[str]]:
 def unavoidable(case: Case, problem: Problem, said: str) -> Claim | None:
     """Why a choice that was ruled out is needed: the rows that then contradict each other, in the words of the problem.  problem: the
     right one with that column fixed at 0."""
-    names = irreducible(problem) if problem.n_rows <= _ROWS else None
+    names = irreducible(problem, quick=True) if problem.n_rows <= _ROWS else None
     if names is None or len(names) > _MEMBERS:
         return None
     parts = [f"{listing([f'`{n}`' for n in own])} ({case.model.row_by[family].because})" for family, own in by_family(names).items()]

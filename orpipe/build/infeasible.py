@@ -3,7 +3,7 @@ least change of that entry that makes a plan possible again.  Every claim is a l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,15 +17,18 @@ from orpipe.data import validate, with_entry
 from orpipe.disagreements import about
 from orpipe.errors import DataError
 from orpipe.exact import Exact, decimal_text, fraction
+from orpipe.exact_lp import elastic, relaxed
 from orpipe.families.draw import tidy
 from orpipe.instances import Instance
 from orpipe.problem import Problem
 from orpipe.proof.iis import LARGEST, subset
+from orpipe.proof.search import basic
 from orpipe.render.tables import lookup, tuples_of
-from orpipe.solve import Label, Outcome, label, settle, solver
+from orpipe.solve import Label, Outcome, confirm, label, settle, solver
 
 _FACTORS = (Fraction(3, 2), Fraction(5, 2), Fraction(1, 2), Fraction(6), Fraction(1, 5), Fraction(20))
 TIGHT = "-tight"  # ends the id of a variant
+OTHER_FACTORS = (Fraction(7, 4), Fraction(3), Fraction(2, 5), Fraction(8), Fraction(1, 8), Fraction(25))
 _NODES = 20_000
 
 
@@ -46,9 +49,9 @@ class Tightened:
     least_label: Label | None
 
 
-def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
-    """A variant that is infeasible by one entry, or None if no entry tried does it."""
-    for k, (param, entry, value) in enumerate(_candidates(case, variant)):
+def tighten(case: Case, variant: int, tries: int = 24, factors: Sequence[Fraction] = _FACTORS) -> Tightened | None:
+    """A variant that is infeasible by one entry, which is multiplied by one of `factors`, or None if no entry tried does it."""
+    for k, (param, entry, value) in enumerate(_candidates(case, variant, factors)):
         if k == tries:
             return None
         before = lookup(case.instance.data[param.symbol], entry) if entry else case.instance.data[param.symbol]
@@ -72,12 +75,12 @@ def tighten(case: Case, variant: int, tries: int = 24) -> Tightened | None:
     return None
 
 
-def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, Any]]:
+def _candidates(case: Case, variant: int, factors: Sequence[Fraction]) -> Iterator[tuple[ParamDecl, tuple, Any]]:
     model, data = case.model, case.instance.data
     arrays = validate(model, data)
     symbols = list(dict.fromkeys(r.tightened_by for r in model.rows if r.tightened_by in model.param_by))
     symbols = symbols[variant % len(symbols):] + symbols[:variant % len(symbols)] if symbols else []
-    for factor in _FACTORS:
+    for factor in factors:
         for symbol in symbols:
             param = model.param_by[symbol]
             keys = tuples_of(model, arrays, param.indices, param.domain) if param.indices else [()]
@@ -90,11 +93,14 @@ def _candidates(case: Case, variant: int) -> Iterator[tuple[ParamDecl, tuple, An
                 yield param, entry, moved
 
 
-def irreducible(problem: Problem) -> tuple[str, ...] | None:
+def irreducible(problem: Problem, quick: bool = False) -> tuple[str, ...] | None:
     """Row names that cannot hold together (with bounds and integrality), none of which can be left out; certified by
-    labels: the set is infeasible, and each set with one row less is not.  None if a limit got in the way, or if the set is
-    too large to be told."""
-    keep = list(range(problem.n_rows))
+    a label: the set is infeasible; and by exact points of each set with one row less.  None if a limit got in the way, or if the set is
+    too large to be told.  quick: None also where only integrality excludes all plans, which takes long to show."""
+    keep = _farkas(problem)
+    if not keep and quick:
+        return None
+    keep = keep or list(range(problem.n_rows))
     blank = replace(problem, cost_exact=Exact(np.zeros(problem.n_vars, np.int64)), offset=Fraction(0))
     step = max(1, len(keep) // 4)
     while step:
@@ -115,10 +121,18 @@ def irreducible(problem: Problem) -> tuple[str, ...] | None:
     if not isinstance(proved, Label) or proved.status != "infeasible" or not keep:
         return None
     for k in range(len(keep)):
-        without = label(subset(blank, keep[:k] + keep[k + 1:]), nodes=_NODES)
-        if not isinstance(without, Label) or without.status != "optimal":
+        less = subset(blank, keep[:k] + keep[k + 1:])
+        claim = settle(solver("highs"), less, nodes=_NODES)
+        point = confirm(less, (claim, claim), (claim,)) if claim.outcome is Outcome.OPTIMAL else None
+        if not isinstance(point, Label) or point.point is None or less.violations(point.point):
             return None
     return tuple(problem.rows[i] for i in keep)
+
+
+def _farkas(problem: Problem) -> list[int]:
+    """Rows with a multiplier in a proof that the relaxation is infeasible, which makes the search short; [] if there is none."""
+    found = basic(elastic(relaxed(problem)))
+    return [i for i, y in enumerate(found.duals) if y] if found is not None and found.objective else []
 
 
 def _least(case: Case, tight: Instance, param: ParamDecl, entry: tuple, before: Any, after: Any) -> tuple[Any | None, Label | None]:
@@ -132,12 +146,12 @@ def _least(case: Case, tight: Instance, param: ParamDecl, entry: tuple, before: 
              for a, b in zip(old.row_upper_exact.num, new.row_upper_exact.num, strict=True)]
     A = sp.csr_array(new.matrix)
     column = sp.csr_array(np.array([[-float(s)] for s in shift]))
-    elastic = Problem.from_arrays(
+    stretched = Problem.from_arrays(
         cost=np.concatenate([np.zeros(new.n_vars), [1.0]]), matrix=sp.hstack([A, column], format="csr"),
         row_lower=new.row_lower, row_upper=new.row_upper, lower=np.append(new.lower, 0.0), upper=np.append(new.upper, 1.0),
         integer=np.append(new.integer, False),
     )
-    found = label(elastic, nodes=_NODES)
+    found = label(stretched, nodes=_NODES)
     if not isinstance(found, Label) or found.objective_exact is None:
         return None, None
     value = fraction(after) + found.objective_exact * (fraction(before) - fraction(after))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from orpipe.build.case import Asked, Case, Product, Program, ask, describe, file_blocks, pick, say
 from orpipe.build.claims import records
 from orpipe.build.clash import clash, clash_record
-from orpipe.build.infeasible import Tightened, tighten
+from orpipe.build.infeasible import OTHER_FACTORS, Tightened, tighten
 from orpipe.build.insights import insights
 from orpipe.build.plan import Order
 from orpipe.build.products import product
@@ -21,14 +21,15 @@ _WITHOUT_PLAN = 12  # of so many texts one has no plan, where the family allows 
 
 @product("solve")
 def solve(case: Case, order: Order) -> Product:
-    if not pick(order.variant, "no plan", _WITHOUT_PLAN) and (tight := tighten(case, order.variant)) is not None:
+    # `diagnose` may make a variant of the same case: other factors, so that no two instances have the same data
+    if not pick(order.variant, "no plan", _WITHOUT_PLAN) and (tight := tighten(case, order.variant, 12, OTHER_FACTORS)) is not None:
         return impossible(case, order, tight)
     return solved(case, order, ask(case.instance, order))
 
 
 def impossible(case: Case, order: Order, tight: Tightened) -> Product:
     """A problem that has no plan, which its text does not say: the program ends with that status, and the answer with the conflict."""
-    instance = replace(tight.instance, id=f"{case.instance.id}-solve-tight")  # `diagnose` may make a variant of its own
+    instance = replace(tight.instance, id=f"{case.instance.id}-solve-tight")
     asked, style = ask(instance, order), STYLES[order.variant % 2]
     program = emit(instance.linear, instance.data, order.dialect, source=asked.source, style=style).rstrip()
     context = describe(case) | clash(case, tight) | {
