@@ -23,6 +23,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -41,7 +42,7 @@ from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict
 
 _MEMORY = 4 << 30  # address space of a solving process
 _START_SECONDS = 60.0
-_GRACE, _FIRST = 2.0, 15.0  # seconds past a budget, which a comparison keeps by itself: a process's first imports the engine
+_GRACE = 2.0  # seconds past a budget, which a comparison keeps by itself
 _REFERENCE = 32 << 20  # bytes of a reference model
 UNREAD = "cannot be read: "  # begins what is said of a reference model that is none
 
@@ -98,7 +99,8 @@ class Solvers:
         """What a reference model (LP or MPS text) says; most: seconds in all.  Never raises; the note of one that cannot be read
         begins with UNREAD."""
         raw = _raw(text)
-        found: dict[str, Any] = {"fault": raw} if isinstance(raw, str) else self._ask(pack({"reference": True, "seconds": self._seconds(most)}, raw), most)
+        found: dict[str, Any] = {"fault": raw} if isinstance(raw, str) else self._ask(
+            pack({"reference": True, "seconds": self._seconds(most)}, raw), 3 * self.seconds + 10.0 if most is None else most)
         if "fault" in found:
             why = str(found["fault"])
             return Truth(note=why if why.startswith(UNREAD) else f"the reference model could not be used: {why}")
@@ -112,7 +114,7 @@ class Solvers:
         if isinstance(raw, str):
             return {"fault": raw}
         head = {"compare": dict(settings), "about": dict(reference.about)}
-        found = self._ask(pack(head, captured.encode(), raw), budget, engine=True)
+        found = self._ask(pack(head, captured.encode(), raw), budget)
         if "fault" not in found:
             return found["comparison"]
         why = _spent(budget) if found.get("late") else found["fault"]
@@ -126,7 +128,7 @@ class Solvers:
         head, raw = {"algebra": dict(data), "about": dict(about), "budget": budget}, _raw(reference)
         found: dict[str, Any] = {"fault": raw}
         if not isinstance(raw, str):
-            found = self._ask(pack(head, text.encode(errors="replace"), raw), budget, engine=True)
+            found = self._ask(pack(head, text.encode(errors="replace"), raw), budget)
         if "fault" not in found:
             fields, more = found["judgement"], ""
         else:
@@ -145,7 +147,7 @@ class Solvers:
     def _seconds(self, most: float | None) -> float:
         return self.seconds if most is None else max(0.05, min(self.seconds, most))
 
-    def _ask(self, message: bytes, most: float | None = None, engine: bool = False) -> dict[str, Any]:
+    def _ask(self, message: bytes, most: float | None = None) -> dict[str, Any]:
         """most: seconds, and a little grace; default: what several solves of `seconds` each may take.  A fault comes with what
         was "reached"."""
         self._turns.get()
@@ -155,10 +157,8 @@ class Solvers:
                 process = self._idle.pop()
             for _ in range(2):
                 process = process if process is not None and process.alive else self._start()
-                grace = _GRACE if process.seasoned or not engine else _FIRST
-                found = process.ask(message, 6 * self.seconds + 10.0 if most is None else most + grace)
+                found = process.ask(message, 6 * self.seconds + 10.0 if most is None else most + _GRACE)
                 if found is not None:
-                    process.seasoned |= engine
                     return found
                 reached: dict[str, Any] = {} if process.reached is None else {"reached": process.reached}
                 if self.closed:
@@ -201,10 +201,10 @@ class Solvers:
 class _Process:
     def __init__(self) -> None:
         self.alive, self.late, self.how = True, False, ""
-        self.seasoned = False  # has compared
         self.reached: Any = None  # of the last frame that came before an answer
         self.socket, theirs = socket.socketpair()
         self.frames = Frames()
+        self.heads: deque[dict[str, Any]] = deque()
         root = str(Path(__file__).resolve().parents[2])
         path = [root, *(p for p in sys.path if p and os.path.isabs(p) and p != root)]
         code = f"import sys; sys.path[:] = {path!r}; from orpipe.verify.solving import serve; serve({theirs.fileno()})"
@@ -214,31 +214,37 @@ class _Process:
             self.process = subprocess.Popen(
                 [sys.executable, "-s", "-c", code], env=env, pass_fds=[theirs.fileno()], start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.fresh = True
+        self.ready = False
 
     def ask(self, message: bytes, seconds: float) -> dict[str, Any] | None:
         """The answer; None if the process ended or was stopped because it was late: `reached` is what it had said by then."""
-        end, self.reached = time.monotonic() + seconds + (_START_SECONDS if self.fresh else 0.0), None
+        self.reached = None
         try:
-            self.socket.settimeout(max(0.01, end - time.monotonic()))
+            if not self.ready:  # its start is none of the request's seconds
+                self.ready = self._next(time.monotonic() + _START_SECONDS) is not None
+            end = time.monotonic() + seconds
+            self.socket.settimeout(seconds)
             self.socket.sendall(message)
-            while True:
-                self.socket.settimeout(max(0.01, end - time.monotonic()))
-                data = self.socket.recv(1 << 18)
-                if not data:
-                    break
-                for head, _ in self.frames.feed(data):
-                    if self.fresh:
-                        self.fresh, end = False, min(end, time.monotonic() + seconds)
-                    if "reached" not in head:
-                        return head
-                    self.reached = head["reached"]
+            while (head := self._next(end)) is not None:
+                if "reached" not in head:
+                    return head
+                self.reached = head["reached"]
         except TimeoutError:
             self.late = True
         except OSError:
             pass
         self.end()
         return None
+
+    def _next(self, end: float) -> dict[str, Any] | None:
+        """The next frame, None if there is none to come.  Raises TimeoutError at the time `end`."""
+        while not self.heads:
+            self.socket.settimeout(max(0.01, end - time.monotonic()))
+            data = self.socket.recv(1 << 18)
+            if not data:
+                return None
+            self.heads.extend(head for head, _ in self.frames.feed(data))
+        return self.heads.popleft()
 
     def end(self) -> None:
         """Kill it; from any thread, and again after an interruption."""
@@ -260,9 +266,13 @@ def serve(fd: int) -> None:
     for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, _MEMORY)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+    import orpipe.verify.equivalence
+    import orpipe.verify.resolve  # noqa: F401
+
     solvers()  # imports the libraries
     frames = Frames()
     with socket.socket(fileno=fd) as ours:
+        ours.sendall(pack({"ready": True}))
         while data := ours.recv(1 << 18):
             for head, parts in frames.feed(data):
                 ours.sendall(pack(_answer(head, parts, lambda found: ours.sendall(pack({"reached": found})))))

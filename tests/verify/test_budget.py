@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -92,7 +93,8 @@ class Scripted(_Process):
     asked = 0
 
     def __init__(self) -> None:
-        self.alive, self.late, self.how, self.fresh, self.seasoned, self.reached = True, False, "", False, True, None
+        self.alive, self.late, self.how, self.ready, self.reached = True, False, "", True, None
+        self.heads = deque()
         self.socket, self.theirs = socket.socketpair()
         self.frames = Frames()
         self.thread = threading.Thread(target=self._serve, daemon=True)
