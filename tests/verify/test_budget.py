@@ -24,8 +24,7 @@ from orpipe.verify.solving import UNREAD, Solvers, _Process
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict
-
-from .test_redraw import ALONE, INLINE, LOAD, MODEL, SEARCH, answer, in_files
+from tests.verify.test_redraw import ALONE, INLINE, LOAD, MODEL, SEARCH, answer, in_files
 
 LP = "maximize\n obj: 3 x + 2 y\nsubject to\n c: x + y <= 4\nbounds\n x <= 3\nend\n"
 PROGRAM = """
