@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from orpipe.errors import ParseError, Unsupported
-from orpipe.mps import INFINITE, Side, assemble
+from orpipe.mps import INFINITE, Side, assemble, too_large
 from orpipe.problem import Problem
 from orpipe.written_names import Own
 
@@ -214,7 +214,7 @@ class _Reader:
             sign = self._sign()
             value: Fraction | None = None
             if self._is("number"):
-                value = Fraction(self.tokens[self.at].text)
+                value = self._number(self.tokens[self.at])
                 self.at += 1
             token = self._peek()
             if token is not None and token.kind == "name" and not self._is("colon", 1):
@@ -234,14 +234,20 @@ class _Reader:
             raise Unsupported(f"LP line {token.line}: '{token.text}', a term that is not linear")
         return found
 
+    def _number(self, token: _Token) -> Fraction:
+        if too_large(token.text):
+            raise _fault(token.line, f"'{token.text[:40]}' is too large or too long a number to be meant")
+        return Fraction(token.text)
+
     def _constant(self) -> _Linear:
         sign = self._sign()
         token = self._peek()
         if token is not None and token.kind == "number":
             self.at += 1
-            if Fraction(token.text) >= INFINITE:
+            value = self._number(token)
+            if value >= INFINITE:
                 raise _fault(token.line, f"{token.text} is infinite to some readers and a number to others; write inf")
-            return _Linear(constant=sign * Fraction(token.text))
+            return _Linear(constant=sign * value)
         if token is not None and _INFINITE.fullmatch(token.text):
             self.at += 1
             return _Linear(infinite=sign)

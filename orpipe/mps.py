@@ -235,6 +235,9 @@ def read_mps(text: str) -> Problem:
     return _finish(state, number)
 
 
+_LONGEST, _LARGEST = 4000, 4000  # digits as written, power of ten
+
+
 def _fault(line: int, what: str) -> ParseError:
     return ParseError(f"MPS line {line}: {what}")
 
@@ -309,7 +312,15 @@ def _pairs(words: list[str], line: int) -> list[tuple[str, Fraction]]:
 def _value(word: str, line: int) -> Fraction:
     if not _NUMBER.fullmatch(word):
         raise _fault(line, f"'{word}' is no number")
+    if too_large(word):
+        raise _fault(line, f"'{word[:40]}' is too large or too long a number to be meant")
     return Fraction(word)
+
+
+def too_large(word: str) -> bool:
+    """Is a number, as written, beyond what floats come near to?  To read 1e999999999 exactly takes hours."""
+    exponent = word.lower().partition("e")[2]
+    return len(word) > _LONGEST or len(exponent) > 6 or abs(int(exponent or 0)) > _LARGEST
 
 
 def _known(table: Mapping[str, int], what: str, name: str, line: int) -> int:

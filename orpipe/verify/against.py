@@ -36,9 +36,21 @@ class Reference:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass
+class Purse:
+    """Seconds for a comparison and the re-draws after it: of work, not of waiting for a turn."""
+
+    budget: float
+    spent: float = 0.0
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.budget - self.spent)
+
+
 def about(instance: Mapping[str, Any]) -> dict[str, str]:
     """What the auxiliaries of an instance of ours are read from."""
-    return {name: str(instance[name]) for name in ("family", "structure_hash", "data")} if instance else {}
+    return {name: str(instance.get(name) or "") for name in ("family", "structure_hash", "data")} if instance else {}
 
 
 def weigh(optimum: Judgement, compared: Mapping[str, Any], solved: Solved, truth: Truth, policy: Policy) -> Judgement:

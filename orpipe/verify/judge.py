@@ -21,15 +21,16 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from orpipe.errors import EnvironmentError_, NotFound, UsageError
-from orpipe.verify.against import RULES, Reference, Rule, about, weigh
+from orpipe.verify.against import RULES, Purse, Reference, Rule, about, weigh
 from orpipe.verify.answers import Answer, files
-from orpipe.verify.capture import discover
+from orpipe.verify.capture import Captured, discover
 from orpipe.verify.crew import Promise
 from orpipe.verify.extract import Extracted, extract
 from orpipe.verify.isolation import FULL, available_layers
 from orpipe.verify.machine import Machine
 from orpipe.verify.row import VerdictRow, isolation_said, plain, versions
 from orpipe.verify.sandbox import Job, Limits, Pool, Run
+from orpipe.verify.solving import UNREAD
 from orpipe.verify.taxonomy import Ending, Failure, read_ending
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Judgement, Policy, Solved, Verdict, decide, published
@@ -41,6 +42,7 @@ __all__ = ["Judge", "VerdictRow", "require_full"]
 
 _RETRIES = 2
 _REDRAWS = 3
+_SHARE = 0.7  # of a budget, for the comparison alone where re-draws may follow
 
 
 class Judge:
@@ -51,9 +53,10 @@ class Judge:
     what the machine has and names it in every row.  algebra: an answer without a program is judged by the formulation it
     writes, where a reference model is there; answers to our own `formulate` questions always are (orpipe.verify.formulation).
     pool: an own sandbox.Pool, left open when the judge is closed.
-    rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds; "optimum" never
-    does.  probes: what many probes cannot tell apart counts as equivalent.  redraw: on how many hidden data sets a program that
-    passed is run (default: 3 for one that reads data files and has a suite); suites: by structure hash.
+    rule "equivalence" compares with the reference model where an answer has one, within `budget` seconds of work, re-draws
+    included, and takes the strongest verdict reached; "optimum" never does.  probes: what many probes cannot tell apart counts as
+    equivalent.  redraw: on how many hidden data sets a program that passed is run (default: 3 for one that reads data files and has
+    a suite); suites: by structure hash.
     """
 
     def __init__(
@@ -228,13 +231,14 @@ class _Case:
         judge, answer, machine = self.judge, self.answer, self.machine
         self.truth = Truth.of(answer.label)
         if self.truth.absent and answer.reference:
-            self.truth = machine.reference(answer.reference)
+            truth = machine.reference(answer.reference)
+            self.truth = replace(truth, note=self._unread(truth.note))
         found = self.found = extract(answer.text, answer.data, call=not judge.policy.strict)
         if not found.code:
             if answer.text and answer.reference and (judge.algebra or answer.instance.get("task") == "formulate"):
                 judged = machine.solvers.algebra(answer.text, answer.reference, answer.data, about(answer.instance), judge.budget)
                 if judged is not None:
-                    return self.row(judged)
+                    return self.row(replace(judged, reason=self._unread(judged.reason)))
             return self.row(Judgement(Verdict.ERROR, found.why, Failure.NO_CODE))
         if found.syntax:
             return self.row(Judgement(Verdict.ERROR, f"the program is not Python: {found.syntax}", Failure.SYNTAX))
@@ -248,11 +252,8 @@ class _Case:
             return self.row(Judgement(verdict, ending.reason, ending.failure))
         self.solved = machine.solvers.solve(run.captured, self.truth, judge.policy)
         judgement = self.optimum = decide(self.solved, self.truth, judge.policy)
-        if answer.reference and (answer.rule or judge.rule) == "equivalence":
-            settings = {"budget": judge.budget, "names": "trusted" if answer.instance else "foreign", "accept_probes": judge.probes}
-            compared = machine.solvers.compare(run.captured, Reference(answer.reference, about(answer.instance)), settings)
-            judgement = weigh(judgement, compared, self.solved, self.truth, judge.policy)
-        judgement = self._redrawn(judgement, machine)
+        if (answer.rule or judge.rule) == "equivalence":
+            judgement = self._compared(judgement, self.solved, run.captured, Purse(judge.budget))
         reason = judgement.reason
         if run.n_solves > 1:
             reason += f"; the last of {run.n_solves} solves was judged"
@@ -260,22 +261,36 @@ class _Case:
             reason += f"; after its solve {ending.reason}"
         return self.row(replace(judgement, reason=reason, failure=judgement.failure or ending.failure))
 
-    def _redrawn(self, judgement: Judgement, machine: Machine) -> Judgement:
-        judge, answer = self.judge, self.answer
+    def _compared(self, judgement: Judgement, solved: Solved, captured: Captured, purse: Purse) -> Judgement:
+        """With the reference, then on other data, all within one budget."""
+        judge, answer, solvers = self.judge, self.answer, self.machine.solvers
         known = bool(answer.data) and answer.instance.get("structure_hash") in judge.suites
         count = judge.redraw if judge.redraw is not None else _REDRAWS if known else 0
-        if not count or not answer.instance or (answer.rule or judge.rule) != "equivalence":
-            return judgement
-        from orpipe.verify.redraw import Means, redrawn  # families and their words, which few judges need
+        redraws = bool(count and answer.instance)
+        if answer.reference:
+            share = purse.left * (_SHARE if redraws else 1.0)
+            settings = {"budget": share, "names": "trusted" if answer.instance else "foreign", "accept_probes": judge.probes}
+            compared = solvers.compare(captured, Reference(answer.reference, about(answer.instance)), settings)
+            if "fault" in compared:
+                compared = {"fault": self._unread(str(compared["fault"]))}
+            purse.spent += float(compared.get("seconds", share))
+            judgement = weigh(judgement, compared, solved, self.truth, judge.policy)
+        if redraws:
+            from orpipe.verify.redraw import Means, redrawn  # families and their words, which few judges need
 
-        assert self.found is not None
-        means = Means(self._run, machine.solvers.solve, machine.reference, judge.policy)
-        judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, means)
+            assert self.found is not None
+            means = Means(self._run, solvers.solve, self.machine.reference, judge.policy, purse)
+            judgement, self.redraw = redrawn(judgement, answer, self.found.code, count, judge.suites, means)
         return judgement
 
-    def _run(self, code: str, data: Mapping[str, str] | None = None) -> Run:
-        """In the sandbox; again where the sandbox itself failed."""
-        job = Job(code, self.answer.data if data is None else data, self.judge.limits)
+    def _unread(self, why: str) -> str:
+        """What is said of a reference that cannot be read, with the row that it belongs to."""
+        return f"the reference of row {self.answer.index} {why}" if why.startswith(UNREAD) else why
+
+    def _run(self, code: str, data: Mapping[str, str] | None = None, most: float | None = None) -> Run:
+        """In the sandbox; again where the sandbox itself failed.  most: seconds, if fewer than the judge's."""
+        limits = self.judge.limits if most is None else replace(self.judge.limits, seconds=max(0.1, min(self.judge.limits.seconds, most)))
+        job = Job(code, self.answer.data if data is None else data, limits)
         run = Run("sandbox", "the judge was closed before the program ran")
         try:
             for _ in range(1 + _RETRIES):

@@ -50,9 +50,12 @@ class Machine:
             self.crew.close()
             self.solvers.close()
 
-    def reference(self, text: str) -> Truth:
+    def reference(self, text: str, most: float | None = None) -> Truth:
+        """most: seconds in all; what they do not suffice for is asked anew the next time."""
         key = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
         found = self.references.get(key)
         if found is None:
-            found = self.references[key] = self.solvers.reference(text)
+            found = self.solvers.reference(text, most)
+            if most is None or not found.absent:
+                self.references[key] = found
         return found

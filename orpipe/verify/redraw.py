@@ -16,7 +16,9 @@ import ast
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +32,7 @@ from orpipe.instances import stream
 from orpipe.mps import write_mps
 from orpipe.render.files import data_csv, data_json
 from orpipe.scenarios import Labels, dress, scenario
+from orpipe.verify.against import Purse
 from orpipe.verify.answers import Answer
 from orpipe.verify.capture import Captured
 from orpipe.verify.rebind import Binding, bind
@@ -156,23 +159,26 @@ def reads_files(code: str, files: Mapping[str, str]) -> bool:
 def task_of(answer: Answer, code: str, suites: Mapping[str, Suite], count: int) -> Task | str:
     """What to run, or in one clause why nothing can be."""
     instance = answer.instance
-    found = structure(str(instance["family"]), str(instance["structure_hash"]), str(instance.get("scenario") or ""))
+    found = structure(str(instance.get("family")), str(instance.get("structure_hash")), str(instance.get("scenario") or ""))
     if found is None:
         return "the structure or the scenario of its instance is not known here"
-    data = json.loads(instance["data"])
+    try:
+        data = json.loads(instance["data"])
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"the data of row {answer.index}'s instance cannot be read: {error}"
     if answer.data and reads_files(code, answer.data):
         if not _as_we_write(answer.data, found.linear, data):
             return "its data files are not as we write them"
         suite = suites.get(str(instance["structure_hash"]))
         sets = tuple(map(Hidden.of, suite.sets)) if suite is not None and suite.sets else drawn(
-            found.family.name, found.formulation, int(instance.get("level") or 1), str(instance["scenario"]), count)
+            found.family.name, found.formulation, _level(instance), str(instance["scenario"]), count)
         own = partial(same_shape, found.linear, data, str(instance["id"]))
         return Task(code, "files", found.linear, sets[:count], tuple(answer.data), own=own) if sets else "no hidden data could be drawn"
     binding = bind(code, found.linear, data)
     if isinstance(binding, str):
         return binding
     sets = tuple(Hidden(other, text=write_mps(ground(found.linear, other)))
-                 for other in binding.redraws(stream(0, "rebind", str(instance["id"])), count))
+                 for other in binding.redraws(stream(0, "rebind", str(instance.get("id"))), count))
     return Task(code, "literals", found.linear, sets, binding=binding) if sets else "no other numbers of its data are valid"
 
 
@@ -180,6 +186,11 @@ def same_shape(model: Model, data: Mapping[str, Any], key: str) -> tuple[Hidden,
     """Other numbers for every parameter, the labels and sizes as they are."""
     binding = Binding("", model, data, {p.symbol: () for p in model.params})
     return tuple(Hidden(other, text=write_mps(ground(model, other))) for other in binding.redraws(stream(0, "own", key), _OWN))
+
+
+def _level(instance: Mapping[str, Any]) -> int:
+    level = instance.get("level")
+    return level if isinstance(level, int) else 1
 
 
 def _as_we_write(files: Mapping[str, str], model: Model, data: Mapping[str, Any]) -> bool:
@@ -193,12 +204,26 @@ def _as_we_write(files: Mapping[str, str], model: Model, data: Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Means:
-    """What the judge lends: run(code, files) in the sandbox, its solve of a captured model, the truth of a reference MPS."""
+    """What the judge lends: run(code, files, seconds) in the sandbox, its solve of a captured model and the truth of a reference MPS,
+    both in so many seconds, and the purse that all of it is paid from."""
 
-    run: Callable[[str, Mapping[str, str]], Run]
-    solve: Callable[[Captured, Truth, Policy], Solved]
-    reference: Callable[[str], Truth]
+    run: Callable[[str, Mapping[str, str], float], Run]
+    solve: Callable[[Captured, Truth, Policy, float], Solved]
+    reference: Callable[[str, float], Truth]
     policy: Policy
+    purse: Purse
+
+    @contextmanager
+    def paid(self) -> Iterator[float]:
+        """Seconds that are left; what is done within is paid for."""
+        began = time.perf_counter()
+        yield self.purse.left
+        self.purse.spent += time.perf_counter() - began
+
+    @property
+    def spent(self) -> str:
+        """Why no more can be done; "" as long as it can."""
+        return "" if self.purse.left else f"the budget of {self.purse.budget:g} s is spent"
 
 
 def redrawn(
@@ -212,8 +237,10 @@ def redrawn(
         return judgement, ""
     if judgement.verdict is Verdict.EQUIVALENT and not (answer.data and reads_files(code, answer.data)):
         return judgement, "not needed: equivalent, and its data stand in it"
+    if means.spent:
+        return judgement, f"undecided: {means.spent}"
     try:
-        with _one_at_a_time:
+        with _one_at_a_time, means.paid():
             task = task_of(answer, code, suites, k)
     except Exception as error:  # ours; the verdict so far stands
         return judgement, f"undecided: internal error ({type(error).__name__}: {error}); please report it"
@@ -221,15 +248,24 @@ def redrawn(
         return judgement, f"not bound: {task}"
 
     def on(program: str, files: Mapping[str, str], truth: Truth) -> Judgement:
-        ended = means.run(program, files)
+        ended = means.run(program, files, means.purse.left)
+        means.purse.spent += ended.seconds
         ending = read_ending(ended, "", files, means.policy.strict)
+        if means.spent and (ended.outcome == "timeout" or ended.captured is None):
+            return Judgement(Verdict.UNDECIDED, means.spent, Failure.LIMIT)
         if ending.blame != "none" or ended.captured is None:
             verdict = Verdict.ERROR if ending.blame == "answer" else Verdict.UNDECIDED
             return Judgement(verdict, ending.reason, ending.failure, evidence={"exception": ending.exception})
         truth = turned(truth, ended.captured.maximize)
-        return decide(means.solve(ended.captured, truth, means.policy), truth, means.policy)
+        with means.paid() as left:
+            solved = means.solve(ended.captured, truth, means.policy, left)
+        return decide(solved, truth, means.policy)
 
-    found = redraw(task, on, means.reference)
+    def right(text: str) -> Truth:
+        with means.paid() as left:
+            return means.reference(text, left)
+
+    found = redraw(task, on, right, lambda: means.spent)
     evidence = {**judgement.evidence, "redraw": {"agreed": found.agreed, "how": task.how}}
     if found.failed is not None:
         reason = f"with other numbers in its files (labels and sizes as they are) {found.failed.reason}; before: {judgement.reason}"
@@ -248,11 +284,15 @@ def turned(truth: Truth, maximize: bool) -> Truth:
     return replace(truth, values=tuple(replace(v, number=-v.number) for v in truth.values), maximize=maximize)
 
 
-def redraw(task: Task, run: Callable[[str, Mapping[str, str], Truth], Judgement], reference: Callable[[str], Truth]) -> Outcome:
+def redraw(task: Task, run: Callable[[str, Mapping[str, str], Truth], Judgement], reference: Callable[[str], Truth],
+           spent: Callable[[], str] = lambda: "") -> Outcome:
     """Run the program on each data set.  run(code, files, truth): the verdict by the optimum, ERROR where the program failed;
-    reference(MPS text): what is right."""
+    reference(MPS text): what is right; spent(): why no more can be done, if so."""
     agreed, open_, raised = 0, "", []
     for k, one in enumerate(task.sets):
+        if why := spent():
+            open_ = open_ or f"data set {k + 1}: {why}"
+            break
         truth = one.truth if one.truth is not None else reference(one.text)
         if truth.absent:
             open_ = open_ or f"data set {k + 1}: {truth.note}"
@@ -267,7 +307,7 @@ def redraw(task: Task, run: Callable[[str, Mapping[str, str], Truth], Judgement]
         else:
             open_ = open_ or f"data set {k + 1}: {judged.reason}"
     if raised:
-        return _failed(task, raised, agreed, run, reference)
+        return _failed(task, raised, agreed, run, reference, spent)
     if agreed:
         return Outcome(f"redraw({agreed})" + (f"; open: {open_}" if open_ else ""), agreed)
     return Outcome(f"undecided: {open_ or 'no data set could be used'}")
@@ -281,12 +321,14 @@ def _differs(task: Task, one: Hidden, judged: Judgement, place: int, agreed: int
 
 
 def _failed(task: Task, raised: Sequence[Judgement], agreed: int, run: Callable[[str, Mapping[str, str], Truth], Judgement],
-            reference: Callable[[str], Truth]) -> Outcome:
+            reference: Callable[[str], Truth], spent: Callable[[], str]) -> Outcome:
     """Of a program that raised on hidden data: does it with any other numbers, or only with other labels and sizes?"""
     said = f"failed on {len(raised)} of {len(task.sets)}: {raised[0].evidence.get('exception') or raised[0].failure}"
     said = f"redraw({agreed}); {said}" if agreed else said
     again: list[Judgement] = []
     for k, one in enumerate(task.own()):
+        if spent():
+            break
         truth = reference(one.text)
         if not truth.values:
             continue  # a program may refuse data that have no plan

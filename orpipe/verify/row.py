@@ -89,7 +89,11 @@ def plain(label: Any) -> Any:
     try:
         return json.loads(json.dumps(label, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
+        pass
+    try:
         return str(label)
+    except Exception:
+        return f"a {type(label).__name__} that cannot be shown"
 
 
 def isolation_said(run: Run | None) -> str:

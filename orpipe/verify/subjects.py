@@ -138,7 +138,8 @@ def instance(folder: Path, identity: str) -> Problem:
 
 
 def with_auxiliaries(problem: Problem, row: Mapping[str, Any]) -> Problem:
-    """MPS does not say which columns are auxiliary; the family's formulation with the row's structure hash does."""
+    """MPS does not say which columns are auxiliary; the family's formulation with the row's structure hash does.  Raises DataError
+    for data that are no JSON."""
     from orpipe.families import families
     from orpipe.ground import ground, structure_hash
 
@@ -149,7 +150,11 @@ def with_auxiliaries(problem: Problem, row: Mapping[str, Any]) -> Problem:
         model = family.symbolic(formulation)
         if structure_hash(model) == row["structure_hash"]:
             try:
-                made = ground(model, json.loads(row["data"]))
+                data = json.loads(row["data"])
+            except (TypeError, ValueError, RecursionError) as error:
+                raise DataError(f"the data of its instance are no JSON ({error})") from None
+            try:
+                made = ground(model, data)
             except DataError:
                 return problem
             return replace(problem, decision=made.decision) if made.n_vars == problem.n_vars else problem

@@ -25,6 +25,7 @@ from typing import Any
 Statuses = frozenset[str]
 NO_OPTIMUM: Statuses = frozenset({"infeasible", "unbounded"})
 SENTINELS = (-99999.0,)
+_LONGEST, _MOST = 2000, 1000  # characters of a text, entries of a list or record: beyond them it is no label
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,9 @@ class Truth:
         try:
             found = _read(label)
         except (ValueError, OverflowError, InvalidOperation, RecursionError, ZeroDivisionError) as error:
-            found = _unread(str(error) or "it cannot be read")
+            found = _unread(str(error)[:200] or "it cannot be read")
+        except Exception as error:  # an object that does as it likes
+            found = _unread(f"it cannot be read ({type(error).__name__})")
         if any(value.number in sentinels for value in found.values):
             found = replace(found, statuses=found.statuses | NO_OPTIMUM)
         return replace(found, raw=label)
@@ -100,7 +103,9 @@ def _read(label: Any) -> Truth:
     if isinstance(label, (int, float, Fraction, Decimal)):
         return _number(label)
     if isinstance(label, str):
-        return _text(label)
+        return _text(label) if len(label) <= _LONGEST else _unread(f"it has {len(label)} characters")
+    if isinstance(label, (Mapping, Sequence)) and len(label) > _MOST:
+        return _unread(f"it has {len(label)} entries")
     if isinstance(label, Mapping):
         return _record(label)
     if isinstance(label, Sequence) and not isinstance(label, bytes):

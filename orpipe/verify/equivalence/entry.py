@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from orpipe.errors import Unsupported
 from orpipe.problem import Problem
@@ -18,14 +18,14 @@ Subject = Problem | Captured | Unsupported
 
 def compare(a: Subject, b: Subject, *, budget: float = BUDGET, names: Naming = "trusted", scale_free: bool = False,
             accept_probes: bool = False, labels: tuple[str, str] = ("A", "B"), guarded: bool = False,
-            redraws: Sequence[Redraw] = ()) -> Comparison:
+            redraws: Sequence[Redraw] = (), report: Callable[[Comparison], None] | None = None) -> Comparison:
     """Is b the same model as the reference a, on a's decisions?
 
     budget: seconds; guarded: in a process that is killed when they are over (half a second to start).  names: "trusted"
     (columns of the same name are the same quantity), "hints" or "ignored".  scale_free: b's objective may be a positive
     multiple of a's plus a constant.  accept_probes: call models equivalent that many probes could not tell apart.  redraws: both
-    models on other data, which may refute what these data leave open.  An
-    Unsupported in place of a model (a quadratic term, say) makes it UNDECIDED.
+    models on other data, which may refute what these data leave open.  report: called with every verdict reached on the way,
+    unless guarded.  An Unsupported in place of a model (a quadratic term, say) makes it UNDECIDED.
     """
     models = []
     for subject in (a, b):
@@ -38,7 +38,7 @@ def compare(a: Subject, b: Subject, *, budget: float = BUDGET, names: Naming = "
     first, second = models
     if not guarded:
         return compare_problems(first, second, budget=budget, names=names, scale_free=scale_free, accept_probes=accept_probes,
-                                labels=labels, redraws=redraws)
+                                labels=labels, redraws=redraws, report=report)
     with Guard() as guard:
         return guard.compare(first, second, budget=budget, names=names, scale_free=scale_free, accept_probes=accept_probes,
                              labels=labels, redraws=redraws)
