@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
-from orpipe.mutate.linking import switches
+from orpipe.mutate.linking import priced
 from orpipe.mutate.part import Part
 from orpipe.mutate.places import has_data, is_data, is_negative, letters, mentions, minus, number, rename, term_spots, times, unused
 from orpipe.mutate.words import Account, Words
@@ -19,20 +19,13 @@ from orpipe.mutate.words import Account, Words
     "instead, any amount costs the same.")
 class UnitCostAsFixed(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
-        for s in switches(model):
-            if not s.links:
-                continue
-            amounts = [x for x in n.walk(s.rest) if isinstance(x, n.VarRef) and model.var_by[x.var].kind != "binary"]
-            for t in model.objective.terms:
-                for spot in term_spots(t):
-                    match spot.node:
-                        case n.Mul(left=factor, right=n.VarRef() as x) | n.Mul(left=n.VarRef() as x, right=factor) if is_data(factor):
-                            for own in amounts:
-                                letter = {a.index: b for a, b in zip(own.refs, x.refs, strict=True)} if own.var == x.var else {}
-                                plain = not any(r.shift for r in own.refs)
-                                if own.var == x.var and plain and {r.index for r in s.ref.refs} <= set(letter):
-                                    y = rename(s.ref, letter)
-                                    yield spot.part(n.Mul(factor, y), s.row.name, x, y)
+        for s, spot, factor, x in priced(model):
+            for own in n.walk(s.rest):
+                if isinstance(own, n.VarRef) and own.var == x.var and model.var_by[x.var].kind != "binary":
+                    letter = {a.index: b for a, b in zip(own.refs, x.refs, strict=True)}
+                    if not any(r.shift for r in own.refs) and {r.index for r in s.ref.refs} <= set(letter):
+                        y = rename(s.ref, letter)
+                        yield spot.part(n.Mul(factor, y), s.row.name, x, y)
 
     def tell(self, w: Words, part: Part) -> Account:
         does, alike = ("charged", "cheap") if w.is_cost(part.term) else ("credited", "good")

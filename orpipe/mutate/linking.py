@@ -20,6 +20,7 @@ from orpipe.mutate.places import (
     other,
     parameters,
     row_spots,
+    term_spots,
     times,
     variables,
 )
@@ -87,6 +88,16 @@ def switches(model: n.Model) -> Iterator[Switch]:
                 match factor.terms:
                     case (n.Num(value=1), n.Neg(arg=n.VarRef() as y)) if binary(y):
                         yield Switch(row, spot, limit, y, False, whole and positive, relaxes)
+
+
+def priced(model: n.Model) -> Iterator[tuple[Switch, Spot, n.Expr, n.VarRef]]:
+    """For each switch that ties an amount, each variable with its price in the objective: (switch, the product there, price, variable)."""
+    for s in switches(model):
+        for t in model.objective.terms if s.links else ():
+            for spot in term_spots(t):
+                match spot.node:
+                    case n.Mul(left=factor, right=n.VarRef() as x) | n.Mul(left=n.VarRef() as x, right=factor) if is_data(factor):
+                        yield s, spot, factor, x
 
 
 def _signed(s: Switch, e: n.Expr) -> n.Expr:

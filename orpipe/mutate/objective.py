@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from orpipe.algebra import nodes as n
 from orpipe.mutate.catalogue import Operator, operator
-from orpipe.mutate.linking import Switch, switches
+from orpipe.mutate.linking import Switch, priced
 from orpipe.mutate.part import Part
-from orpipe.mutate.places import addends, fresh, is_data, is_negative, letters, minus, relabel, rename, term_spots
+from orpipe.mutate.places import addends, fresh, is_negative, letters, minus, relabel, rename
 from orpipe.mutate.words import Account, Words
 
 
@@ -81,16 +81,10 @@ class TermSignFlipped(Operator):
     "unit and does not grow after it, so it belongs to the yes-or-no variable and not to the amount.")
 class FixedCostPerUnit(Operator):
     def parts(self, model: n.Model) -> Iterator[Part]:
-        for s in switches(model):
-            if not s.links:
-                continue
-            for t in model.objective.terms:
-                for spot in term_spots(t):
-                    match spot.node:
-                        case n.Mul(left=factor, right=n.VarRef() as y) | n.Mul(left=n.VarRef() as y, right=factor):
-                            if is_data(factor) and y.var == s.ref.var:
-                                amount = self.amount(s, y, spot.place.scope, t.expr)
-                                yield spot.part(n.Mul(factor, amount), s.row.name, y, amount)
+        for s, spot, factor, y in priced(model):
+            if y.var == s.ref.var:
+                amount = self.amount(s, y, spot.place.scope, getattr(spot.host, spot.side))
+                yield spot.part(n.Mul(factor, amount), s.row.name, y, amount)
 
     @staticmethod
     def amount(s: Switch, y: n.VarRef, scope: tuple[n.Index, ...], expr: n.Expr) -> n.Expr:

@@ -43,32 +43,44 @@ def at_end(row: n.Row, end: str) -> n.Index | None:
     return None
 
 
+class EndMissing(RuleMissing):
+    """The constraints that stand at one end of an ordered set alone."""
+
+    end: str
+
+    def rows(self, model: n.Model) -> Iterator[n.Row]:
+        return (row for row in model.rows if at_end(row, self.end))
+
+    def follows(self, w: Words, periods: str) -> str:
+        """What comes of it; periods: symbol of the ordered set."""
+        raise NotImplementedError
+
+    def why(self, w: Words, row: n.Row) -> str:
+        k = at_end(row, self.end)
+        assert k is not None
+        return self.follows(w, k.set)
+
+
 @operator(
     "first-period-missing", "The rule of the first period is left out", "missing",
     "The first period begins with what is there and needs a constraint of its own. A model that writes only the general rule, from the second "
     "period on, lets the first one begin with anything.")
-class FirstPeriodMissing(RuleMissing):
-    def rows(self, model: n.Model) -> Iterator[n.Row]:
-        return (row for row in model.rows if at_end(row, "first"))
+class FirstPeriodMissing(EndMissing):
+    end = "first"
 
-    def why(self, w: Words, row: n.Row) -> str:
-        k = at_end(row, "first")
-        assert k is not None
-        return f"the later {w.plural(k.set)} build on the first; without a rule of its own that one begins with whatever the others need"
+    def follows(self, w: Words, periods: str) -> str:
+        return f"the later {w.plural(periods)} build on the first; without a rule of its own that one begins with whatever the others need"
 
 
 @operator(
     "final-stock-ignored", "What must be left at the end is ignored", "missing",
     "A plan that ends with its last period uses up everything, unless the text asks for something to be left. That sentence often comes "
     "last, and seems to be outside the plan.")
-class FinalStockIgnored(RuleMissing):
-    def rows(self, model: n.Model) -> Iterator[n.Row]:
-        return (row for row in model.rows if at_end(row, "last"))
+class FinalStockIgnored(EndMissing):
+    end = "last"
 
-    def why(self, w: Words, row: n.Row) -> str:
-        k = at_end(row, "last")
-        assert k is not None
-        return f"after the last {w.noun(k.set)} nothing has a use any more, so an optimum leaves nothing that the model does not ask for"
+    def follows(self, w: Words, periods: str) -> str:
+        return f"after the last {w.noun(periods)} nothing has a use any more, so an optimum leaves nothing that the model does not ask for"
 
 
 @operator(

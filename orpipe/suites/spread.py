@@ -16,15 +16,15 @@ TIMES = 4
 
 
 def spread(kept: Sequence[Trial], tried: Sequence[Trial], pool: Sequence[Mutant], least: int, most: int, nodes: int) -> Iterator[Trial]:
-    """From `tried`, in the order of what they add, until there are `most` in all or nothing is added (but `least`).  A mutant counts the
-    more the fewer have killed it, and no more after TIMES."""
+    """From `tried`, in the order of what they add, until there are `most` in all or nothing is added (but `least`).  Mutants that nothing
+    has killed come first; the others count the more the fewer have killed them, and no more after TIMES."""
     times = Counter(str(m) for t in kept for m in pool if t.fate(m, nodes, sure=False) == "killed")
     left = {id(t): frozenset(str(m) for m in pool if t.fate(m, nodes, sure=False) == "killed") for t in tried}
     rest, count = list(tried), len(kept)
     while rest and count < most:
-        gains = [sum(max(0, TIMES - times[key]) for key in left[id(t)]) for t in rest]
+        gains = [(sum(not times[key] for key in left[id(t)]), sum(max(0, TIMES - times[key]) for key in left[id(t)])) for t in rest]
         best = gains.index(max(gains))
-        if not gains[best] and count >= least:
+        if not any(gains[best]) and count >= least:
             return
         taken = rest.pop(best)
         times.update(left[id(taken)])

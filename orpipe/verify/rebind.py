@@ -153,6 +153,12 @@ def bind(code: str, model: Model, data: Mapping[str, Any]) -> Binding | str:
     counted = Counter(leaf.value for leaf in rest)
     for symbol, known in wanted.items():
         value = fraction(known[0].value) if len(known) == 1 else None
+        if value is not None and (named := _named(rest, known[0], value)) is not None:
+            places[symbol] = [(known[0], [named])]
+            taken.add(named.start)
+            rest = [leaf for leaf in rest if leaf is not named]
+            counted[value] -= 1
+            continue
         alike = sum(fraction(e.value) == value for others in wanted.values() for e in others)
         if value is not None and value not in _PLAIN and counted[value] == 1 and alike == 1:
             places[symbol] = [(known[0], [leaf for leaf in rest if leaf.value == value])]
@@ -172,6 +178,17 @@ def bind(code: str, model: Model, data: Mapping[str, Any]) -> Binding | str:
         if leaf.value not in fixed:
             return f"the number {float(leaf.value):g} in line {line} is none of its data"
     return Binding(code, model, data, places)
+
+
+def _named(rest: Iterable[Leaf], entry: Entry, value: Fraction) -> Leaf | None:
+    """The one number of a table of one entry that stands under its label: {"calcium": 21.3}."""
+    label = tuple(map(_word, entry.labels))
+
+    def stands_under(leaf: Leaf) -> bool:
+        return tuple(_word(x) for x in leaf.path if isinstance(x, str))[-len(label):] == label
+
+    found = [leaf for leaf in rest if label and leaf.value == value and stands_under(leaf)]
+    return found[0] if len(found) == 1 else None
 
 
 def _once(leaves: Iterable[Leaf]) -> list[Leaf]:
@@ -240,6 +257,12 @@ class _Reader:
                 loose.append(leaf)
                 return
             if isinstance(node, ast.keyword) and node.arg in _SETTINGS:
+                return
+            if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
+                walk(node.value)
+                for part in ast.walk(node.slice):  # whole numbers count places: days[(k - 2) % len(days)]
+                    if (leaf := self._leaf(part, ())) is not None and leaf.value.denominator != 1:
+                        loose.append(leaf)
                 return
             if isinstance(node, ast.Assign) and any(isinstance(x, ast.Constant) and x.value in _SETTINGS for x in ast.walk(node.targets[0])):
                 return

@@ -82,8 +82,8 @@ def test_more_data_sets_kill_again_what_few_have_killed() -> None:
     def chosen(least: int, most: int, pool: str = "abcd") -> list[Fake]:
         return list(spread([kept], [none, rare, often], pool, least, most, 0))  # type: ignore[arg-type]
 
-    assert chosen(1, 6) == [often, rare] == chosen(3, 3)  # 3 + 3 to be had of `often`, 4 of `rare`
-    assert chosen(4, 6) == [often, rare, none] and chosen(1, 2) == [often] and chosen(1, 1) == []
+    assert chosen(1, 6) == [rare, often] == chosen(3, 3)  # nothing has killed d so far
+    assert chosen(4, 6) == [rare, often, none] and chosen(1, 2) == [rare] and chosen(1, 1) == []
     assert chosen(1, 6, "d") == [rare]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from orpipe.build.schema import INSTANCES, SFT
 from orpipe.ground import ground
@@ -22,6 +23,7 @@ from orpipe.render.files import data_csv, data_json
 from orpipe.scenarios import Labels
 from orpipe.solve import Label, label
 from orpipe.suites import DataSet, Suite
+from orpipe.testing import bench_rebind
 from orpipe.verify.answers import Answer, open_answers
 from orpipe.verify.judge import Judge, VerdictRow
 from orpipe.verify.rebind import Binding, bind
@@ -231,6 +233,46 @@ def test_what_is_bound_and_what_is_not() -> None:
     assert bound(INLINE + "big = 1e4\n" + MODEL, knapsack()) == "the number 10000 in line 7 is none of its data"
     assert bound(INLINE + "more = 351\n" + MODEL, knapsack()) == "the number 351 in line 7 may be a datum or not"
     assert bound("import pulp\n", knapsack()) == "none of its literals is the data of one parameter and of no other"
+
+
+@pytest.mark.parametrize("name", ["diet", "staff_scheduling"])
+def test_our_programs_of_every_dialect_are_bound_as_if_written_anew(name: str) -> None:
+    """Tables of one entry are told by their labels; numbers that count places in an index are no data."""
+    done = CliRunner().invoke(bench_rebind.app, ["--families", name, "--draws", "1", "--json"])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    one, total = (dict(zip(said["header"], row, strict=True)) for row in said["rows"])
+    assert one | {"family": "all"} == total and one["programs"] == 40 and said["reasons"] == {}
+    assert one["re-bound"] == one["parameters"] == one["as written anew"] == "100.0%"
+
+
+def test_a_table_of_one_entry_is_bound_by_its_label() -> None:
+    instance = draw("diet", 1, 0, 0)
+    (label_,) = instance.data["l"]
+    same = next(f for f, v in instance.data["c"].items() if v == instance.data["l"][label_])  # a price of the same number
+    prices = "price = " + json.dumps(instance.data["c"])
+    found = bound(f"{prices}\nleast = {{'{label_}': {instance.data['c'][same]}}}", instance)
+    assert isinstance(found, Binding) and sorted(found.places) == ["c", "l"]
+    assert bound(f"{prices}\nleast = {{'{same}': {instance.data['c'][same]}}}", instance) == "the number 21.3 in line 2 may be a datum or not"
+    assert bound(f"{prices}\nleast = price['{same}'] + 21.3", instance) == "the number 21.3 in line 2 may be a datum or not"
+
+
+def test_places_in_an_index_are_no_data_and_other_numbers_there_may_be() -> None:
+    code = INLINE + "names = list(value)\nnext_ = [names[(k + 80) % len(names)] for k in range(5)]\n"
+    assert isinstance(bound(code + MODEL, knapsack()), Binding)
+    assert bound(code.replace("(k + 80)", "int(k + 80.5)") + MODEL, knapsack()) == "the number 80.5 in line 8 is none of its data"
+    assert bound(code.replace("range(5)", "range(351)") + MODEL, knapsack()) == "the number 351 in line 8 may be a datum or not"
+
+
+def test_a_program_that_reads_its_data_where_there_are_files_and_else_holds_them(judge: Judge) -> None:
+    indented = INLINE.replace("import pulp\n", "").strip().replace("\n", "\n    ")
+    load = LOAD.strip().partition("\n")[2].replace("\n", "\n    ")
+    code = f"import pulp, json\ntry:\n    {load}\nexcept FileNotFoundError:\n    {indented}\n"
+    rows = [judge.judge_answer(made(code + SEARCH + ALONE)) for made in (in_files, answer)]
+    assert [(r.verdict, r.redraw, r.evidence["redraw"]["how"]) for r in rows] == [
+        (Verdict.SAME_OPTIMUM, "redraw(3)", "files"), (Verdict.SAME_OPTIMUM, "redraw(3)", "literals")]
+    stale = [judge.judge_answer(made(code + SEARCH.replace("<= capacity", "<= 500") + ALONE)) for made in (in_files, answer)]
+    assert [(r.verdict, r.redraw.partition(":")[0]) for r in stale] == [(Verdict.NOT_EQUIVALENT, "differs"), (Verdict.SAME_OPTIMUM, "redraw(3)")]
 
 
 TABLES = {
