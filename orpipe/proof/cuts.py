@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from orpipe.proof.checker import Fault
 from orpipe.proof.form import Form
 from orpipe.proof.paths import sums
+from orpipe.proof.reading import Fault
 from orpipe_solvers._hot import HotLP
 
 ROUNDS = 4

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from orpipe.exact import Exact
 from orpipe.problem import Problem
 from orpipe.proof.blocks import interchangeable
-from orpipe.proof.checker import Replay
 from orpipe.proof.lattice import objective_step
+from orpipe.proof.replay import Replay
 from orpipe.proof.symmetry import zeros
 
 _SAFE = 2**61
