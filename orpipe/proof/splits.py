@@ -24,8 +24,7 @@ from orpipe.proof.reading import Fault, whole
 if TYPE_CHECKING:
     from orpipe.proof.replay import Replay
 
-    Box = tuple[list[int | None], list[int | None]]
-
+Box = tuple[list[int | None], list[int | None]]
 _SPAN = 1 << 17  # activities of a row of integer columns are listed up to this many
 
 
@@ -165,7 +164,8 @@ def order(r: Replay, recipe: Sequence[Any]) -> None:
         raise Fault("a switch is none of the counted entries")
     for block in blocks:
         y = block[p]
-        if not r.integer[y] or r.lower[y] != 0 or r.upper[y] != r.box_den:
+        low, high = r.lower[y], r.upper[y]
+        if not r.integer[y] or low is None or low < 0 or high is None or high > r.box_den:
             raise Fault(f"column {y} is no switch")
         off = list(r.upper)
         off[y] = 0
