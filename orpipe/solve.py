@@ -22,7 +22,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version as installed_version
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -34,13 +34,16 @@ from orpipe.registry import Registry
 from orpipe.roles import KINDS, asked, roles
 from orpipe.unbounded import reached
 
+if TYPE_CHECKING:
+    from orpipe.proof.certificate import Certificate
+
 POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
 """The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
 VERTEX = roles().vertex  # asked in turn for a basis that is optimal in exact arithmetic
 TOLERANCE = 1e-6  # two objectives agree within TOLERANCE * max(1, |objective|)
 _SAME = 1e-9  # objectives further apart than this (scaled alike) may belong to different optima: look at both points
 _LOOK = 200  # nodes of the exact search behind a claim of infeasibility
-_LOOK_OPTIMAL, _LOOK_COLUMNS = 60, 60  # the same behind an optimum of that many columns at most
+_LOOK_OPTIMAL, _LOOK_COLUMNS = 20, 30  # the same behind an optimum of that many columns at most
 _AGAIN = 10.0  # seconds of the second solve after "infeasible or unbounded"
 
 
@@ -261,8 +264,10 @@ class Label:
     optimal: point is feasible in exact arithmetic, objective_exact its objective, objective the nearest float.
     unbounded: point is feasible and ray improves for ever, both exact; objectives are None.
     proof: "exact" if rational arithmetic alone proves the outcome (LP optimum by primal and dual signs, Farkas for an
-    infeasible relaxation, a ray for unboundedness), "agreement" if the bound rests on the two solvers.
+    infeasible relaxation, a ray for unboundedness), "agreement" if the bound rests on the two solvers: then an exact search of few
+    nodes has found nothing better (small optima) or nothing feasible.
     duals (m,): exact row duals at an LP optimum, in objective units per unit of the row's side, else None.
+    certificate: where that search has finished, its proof; orpipe.proof.prove does not search again.
     """
 
     accepted: ClassVar[bool] = True
@@ -274,6 +279,7 @@ class Label:
     results: tuple[Result, ...]
     ray: tuple[Fraction, ...] | None = None
     duals: tuple[Fraction, ...] | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,12 +400,13 @@ class _Check:
     def _searched(self, claim: Label, nodes: int) -> Label | Refusal:
         """Two families have overlooked the same whole point (wide coefficients on equality rows), so the exact search has a
         look too, and keeps silent where it does not finish; by nodes, not by the clock, as labels must not depend on the machine."""
-        from orpipe.proof.prove import Refuted, prove  # it builds on this module
+        from orpipe.proof import Certificate as Proof
+        from orpipe.proof import Refuted, prove  # it builds on this module
 
         found = prove(self.problem, claim, math.inf, nodes)
         if isinstance(found, Refuted):
             return self._refuse("disagreement", f"{found.reason} in exact arithmetic: {self._said()}")
-        return claim
+        return replace(claim, certificate=found) if isinstance(found, Proof) else claim
 
     def _unbounded(self) -> Label | Refusal:
         ray = _vertex_of(exact_lp.recession(self.problem), self.time_limit)

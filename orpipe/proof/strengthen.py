@@ -23,6 +23,7 @@ WORK = 80_000  # row entries looked at for all sides together
 _ROOT_WORK = 60_000
 _ROUNDS = 4  # of variable bounds that the relaxation violates
 _KEPT = 150
+_LISTED = 60  # columns of a row whose sums are listed; of more some fill nearly any side
 _WORTH = Fraction(1, 10)  # a bound of a continuous column moves by a tenth of its range or stays
 _FAR = 1 << 40
 _CLEAR = 1e-6
@@ -286,7 +287,7 @@ class Strengthening:
     def _promising(self, entries: list[tuple[int, int]], boxes: tuple[Box, Box], sides: list[Fraction]) -> bool:
         """Bounds leave less than the row does, or (whole columns of several sizes) its side may not be attained."""
         integer, bd = self.replay.integer, self.replay.box_den
-        if len({abs(a) for _, a in entries}) > 1 and all(integer[q] for q, _ in entries):
+        if len(entries) <= _LISTED and len({abs(a) for _, a in entries}) > 1 and all(integer[q] for q, _ in entries):
             self.left -= 4 * len(entries)
             return True
         for (lower, upper), side in zip(boxes, sides, strict=True):
