@@ -12,8 +12,6 @@ from __future__ import annotations
 import copy
 import importlib
 import math
-import pkgutil
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -27,12 +25,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from orpipe import exact_lp
+from orpipe.adapters import Adapters
 from orpipe.errors import EnvironmentError_, NotFound, Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
-from orpipe.registry import Registry
 from orpipe.roles import KINDS, asked, roles
-from orpipe.unbounded import reached
+from orpipe.unbounded import escape, reached
 
 if TYPE_CHECKING:
     from orpipe.proof.certificate import Certificate
@@ -168,35 +166,7 @@ def out_of_range(problem: Problem, *, smallest: float, largest: float, infinite:
     return None
 
 
-class _Adapters(Registry[Solver]):
-    """The adapters whose library can be imported; `missing` keeps the error of the others, by module."""
-
-    def __init__(self) -> None:
-        super().__init__("solver", "orpipe_solvers")
-        self.missing: dict[str, str] = {}
-        self._filling = threading.Lock()
-
-    def _load(self) -> dict[str, Solver]:
-        with self._filling:  # labels are asked for from worker threads too
-            if not self._loaded:
-                self._fill()
-                self._loaded = True
-        return self._units
-
-    def _fill(self) -> None:
-        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
-            if module.name.startswith("_"):
-                continue
-            try:
-                adapters = importlib.import_module(f"{self.package}.{module.name}").SOLVERS
-            except ImportError as error:
-                self.missing[module.name] = str(error)
-                continue
-            for adapter in adapters:
-                self.add(adapter.name, adapter)
-
-
-_ADAPTERS = _Adapters()
+_ADAPTERS: Adapters[Solver] = Adapters()
 BRIDGES = ("pulp", "pyomo")
 
 
@@ -245,7 +215,7 @@ def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: i
     result = adapter.solve(problem, time_limit, nodes, start)
     if result.outcome is not Outcome.INFEASIBLE_OR_UNBOUNDED:
         return result
-    if problem.integer.any() and escape(problem, time_limit) is not None:
+    if problem.integer.any() and escape(problem, lambda p: _vertex_of(p, time_limit)) is not None:
         return replace(result, outcome=Outcome.UNBOUNDED, message="infeasible or unbounded; a point and a ray stand in exact arithmetic")
     again = adapter.solve(exact_lp.without_objective(problem), min(time_limit, _AGAIN), nodes)
     meaning = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}
@@ -469,12 +439,3 @@ def _vertex_of(problem: Problem, time_limit: float) -> exact_lp.Vertex | None:
         if found is not None and found.optimal:
             return found
     return None
-
-
-def escape(problem: Problem, time_limit: float) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None:
-    """A feasible point and an improving ray, both exact, found without asking any solver for a whole point; None if that fails."""
-    ray = _vertex_of(exact_lp.recession(problem), time_limit)
-    if ray is None or ray.objective == 0:
-        return None
-    point = reached(problem, ray.point, lambda p: _vertex_of(p, time_limit))
-    return None if point is None else (point, ray.point)

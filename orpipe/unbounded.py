@@ -1,6 +1,7 @@
 """A whole point of a MILP that a ray leads away from: with an improving ray it proves unboundedness, where solvers search in vain.
 
     reached(problem, ray, basic)    a feasible point, exact, or None
+    escape(problem, basic)          that and an improving ray
 
 Rows and bounds that the ray leaves behind are met far enough along it, so a start need only meet those that it does not move:
 equality rows of integer columns, solved over the integers (Hermite normal form; Schrijver, Theory of Linear and Integer Programming,
@@ -24,9 +25,19 @@ from orpipe.problem import Problem
 _COLUMNS, _ROWS = 200, 60  # of what is solved over the integers
 _DIGITS = 4000  # numbers longer than this end the attempt
 Row = dict[int, Fraction]
+Basic = Callable[[Problem], Vertex | None]
 
 
-def reached(problem: Problem, ray: Sequence[Fraction], basic: Callable[[Problem], Vertex | None]) -> tuple[Fraction, ...] | None:
+def escape(problem: Problem, basic: Basic) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None:
+    """A feasible point and an improving ray, both exact, found without asking any solver for a whole point; None if that fails."""
+    ray = basic(exact_lp.recession(problem))
+    if ray is None or ray.objective == 0:
+        return None
+    point = reached(problem, ray.point, basic)
+    return None if point is None else (point, ray.point)
+
+
+def reached(problem: Problem, ray: Sequence[Fraction], basic: Basic) -> tuple[Fraction, ...] | None:
     """A point of the problem that is feasible exactly.  ray (n,): a direction that keeps every row and bound.  basic: the exact
     optimum of an LP.  None if the few attempts made here fail, which proves nothing."""
     still = exact_lp.without_objective(problem)

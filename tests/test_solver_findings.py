@@ -17,10 +17,12 @@ from orpipe.exact_lp import fixed, recession, vertex, without_objective
 from orpipe.model_files import read_model
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
+from orpipe.proof.search import basic
 from orpipe.resources import reference
-from orpipe.solve import Label, Outcome, Refusal, Result, escape, label, settle, solver
+from orpipe.solve import Label, Outcome, Refusal, Result, label, settle, solver
 from orpipe.testing import bench_solvers as bench
 from orpipe.testing.solver_suite import model
+from orpipe.unbounded import escape
 
 FOLDER = Path(str(reference())) / "regressions"
 
@@ -167,19 +169,19 @@ def test_the_look_keeps_silent_about_the_true_optimum_and_about_what_it_does_not
 def test_whole_points_far_along_a_ray() -> None:
     """3 x = 5 y + 1, x + y <= 100 z, all whole and at least 7: x = 7, y = 4 solves the equality, 5 and 3 lead on."""
     problem = model([-1, 0, 0], [(1, {0: 3, 1: -5}, 1), (None, {0: 1, 1: 1, 2: -100}, 0)], [(7, None)] * 3, integer="all")
-    found = escape(problem, 10.0)
+    found = escape(problem, basic)
     assert found is not None
     point, ray = found
     assert not problem.violations(point) and 3 * ray[0] == 5 * ray[1] and ray[0] > 0
     even = model([-1, 0], [(1, {0: 2, 1: -4}, 1)], [(0, None)] * 2, integer="all")
-    assert escape(even, 10.0) is None  # a ray, but 2 x - 4 y is never odd
-    assert escape(model([1, 0], [(1, {0: 2, 1: -4}, 1)], [(0, None)] * 2, integer="all"), 10.0) is None  # no ray that improves
+    assert escape(even, basic) is None  # a ray, but 2 x - 4 y is never odd
+    assert escape(model([1, 0], [(1, {0: 2, 1: -4}, 1)], [(0, None)] * 2, integer="all"), basic) is None  # no ray that improves
 
 
 def test_a_continuous_column_is_settled_after_the_whole_ones() -> None:
     problem = model([-1, 0, 1], [(0, {0: 7, 1: -9}, 0), (2, {2: 4, 0: 1}, None), (None, {2: 1, 0: -1}, 0)], [(3, None), (0, None), (1, None)],
                     integer=[True, True, False])
-    found = escape(problem, 10.0)
+    found = escape(problem, basic)
     assert found is not None and not problem.violations(found[0])
 
 
