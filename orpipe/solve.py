@@ -19,7 +19,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version as installed_version
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from orpipe.errors import Unsupported
 from orpipe.exact_lp import Basis
 from orpipe.problem import Kind, Problem
 from orpipe.roles import KINDS, asked, roles
+from orpipe.unbounded import escape, reached
+
+if TYPE_CHECKING:
+    from orpipe.proof.certificate import Certificate
 
 POLICY: Mapping[Kind, tuple[str, ...]] = {kind: next(r.ask for r in roles().roles if r.kind == kind) for kind in KINDS}
 """The solvers that are asked for small problems of a kind; `asked(problem)` knows the size too."""
@@ -38,6 +42,8 @@ VERTEX = roles().vertex  # asked in turn for a basis that is optimal in exact ar
 TOLERANCE = 1e-6  # two objectives agree within TOLERANCE * max(1, |objective|)
 _SAME = 1e-9  # objectives further apart than this (scaled alike) may belong to different optima: look at both points
 _LOOK = 200  # nodes of the exact search behind a claim of infeasibility
+_LOOK_OPTIMAL, _LOOK_COLUMNS = 20, 30  # the same behind an optimum of that many columns at most
+_AGAIN = 10.0  # seconds of the second solve after "infeasible or unbounded"
 
 
 class Outcome(StrEnum):
@@ -170,8 +176,9 @@ def tuned(adapter: Solver, settings: Mapping[str, float | int | str]) -> Solver:
 
 def settle(adapter: Solver, problem: Problem, time_limit: float = 60.0, nodes: int | None = None,
            start: np.ndarray | None = None) -> Result:
-    """adapter.solve, and where the answer is "infeasible or unbounded" a second solve with the objective set to zero:
-    infeasible again means infeasible, a feasible point means unbounded, anything else leaves it undecided."""
+    """adapter.solve, and where the answer is "infeasible or unbounded" the exact proof that it is unbounded, else a second
+    solve (ten seconds at most) with the objective set to zero: infeasible again means infeasible, a feasible point means unbounded,
+    anything else leaves it undecided."""
     return resolved(adapter, problem, adapter.solve(problem, time_limit, nodes, start), time_limit, nodes)
 
 
@@ -179,7 +186,9 @@ def resolved(adapter: Solver, problem: Problem, result: Result, time_limit: floa
     """`settle` of a result that is already there."""
     if result.outcome is not Outcome.INFEASIBLE_OR_UNBOUNDED:
         return result
-    again = adapter.solve(exact_lp.without_objective(problem), time_limit, nodes)
+    if problem.integer.any() and escape(problem, lambda p: _vertex_of(p, time_limit)) is not None:
+        return replace(result, outcome=Outcome.UNBOUNDED, message="infeasible or unbounded; a point and a ray stand in exact arithmetic")
+    again = adapter.solve(exact_lp.without_objective(problem), min(time_limit, _AGAIN), nodes)
     meaning = {Outcome.INFEASIBLE: Outcome.INFEASIBLE, Outcome.OPTIMAL: Outcome.UNBOUNDED}
     return replace(result, outcome=meaning.get(again.outcome, result.outcome), seconds=result.seconds + again.seconds,
                    message=f"infeasible or unbounded; with a zero objective {again.outcome}"
@@ -197,8 +206,10 @@ class Label:
     optimal: point is feasible in exact arithmetic, objective_exact its objective, objective the nearest float.
     unbounded: point is feasible and ray improves for ever, both exact; objectives are None.
     proof: "exact" if rational arithmetic alone proves the outcome (LP optimum by primal and dual signs, Farkas for an
-    infeasible relaxation, a ray for unboundedness), "agreement" if the bound rests on the two solvers.
+    infeasible relaxation, a ray for unboundedness), "agreement" if the bound rests on the two solvers: then an exact search of few
+    nodes has found nothing better (small optima) or nothing feasible.
     duals (m,): exact row duals at an LP optimum, in objective units per unit of the row's side, else None.
+    certificate: where that search has finished, its proof; orpipe.proof.prove does not search again.
     """
 
     accepted: ClassVar[bool] = True
@@ -210,6 +221,7 @@ class Label:
     results: tuple[Result, ...]
     ray: tuple[Fraction, ...] | None = None
     duals: tuple[Fraction, ...] | None = None
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,35 +331,46 @@ class _Check:
         if best is None:
             return self._refuse("inexact point", f"no reported point stands in exact arithmetic: {self._said()}")
         lp = self.problem.kind == "LP"
-        return Label("optimal", float(best.objective), best.objective, best.point, "exact" if lp else "agreement",
-                     self.results, duals=best.duals if lp else None)
+        claim = Label("optimal", float(best.objective), best.objective, best.point, "exact" if lp else "agreement",
+                      self.results, duals=best.duals if lp else None)
+        return claim if lp or self.problem.n_vars > _LOOK_COLUMNS else self._searched(claim, _LOOK_OPTIMAL)
 
     def _infeasible(self) -> Label | Refusal:
         broken = self._least_violation()
         if broken == 0 and self.problem.kind == "LP":
             return self._refuse("disagreement", f"a feasible point exists in exact arithmetic: {self._said()}")
         claim = Label("infeasible", None, None, None, "exact" if broken else "agreement", self.results)
-        return claim if broken else self._searched(claim)
+        return claim if broken else self._searched(claim, _LOOK)
 
-    def _searched(self, claim: Label) -> Label | Refusal:
+    def _searched(self, claim: Label, nodes: int) -> Label | Refusal:
         """Two families have overlooked the same whole point (wide coefficients on equality rows), so the exact search has a
-        look too; by nodes, not by the clock, as labels must not depend on the machine."""
-        from orpipe.proof.prove import Refuted, prove  # it builds on this module
+        look too, and keeps silent where it does not finish; by nodes, not by the clock, as labels must not depend on the machine."""
+        from orpipe.proof import Certificate as Proof
+        from orpipe.proof import Refuted, prove  # it builds on this module
 
-        found = prove(self.problem, claim, math.inf, _LOOK)
+        found = prove(self.problem, claim, math.inf, nodes)
         if isinstance(found, Refuted):
             return self._refuse("disagreement", f"{found.reason} in exact arithmetic: {self._said()}")
-        return claim
+        return replace(claim, certificate=found) if isinstance(found, Proof) else claim
 
     def _unbounded(self) -> Label | Refusal:
+        ray = _vertex_of(exact_lp.recession(self.problem), self.time_limit)
+        if ray is None or ray.objective == 0:
+            return self._refuse("inexact point", f"no exact improving ray: {self._said()}")
         still = exact_lp.without_objective(self.problem)
-        found = solver(VERTEX[0]).solve(still, self.time_limit, self.nodes)
+        for make in (lambda: self._found(still), lambda: self._escaped(ray.point)):
+            if (point := make()) is not None:
+                return Label("unbounded", None, None, point, "exact", self.results, ray=ray.point)
+        return self._refuse("inexact point", f"no exact feasible point: {self._said()}")
+
+    def _found(self, still: Problem) -> tuple[Fraction, ...] | None:
+        """A feasible point that a solver finds."""
+        found = solver(VERTEX[0]).solve(still, min(self.time_limit, _AGAIN), self.nodes)
         point = self._vertex(still, found) if found.outcome is Outcome.OPTIMAL else None
-        ray = self._basic(exact_lp.recession(self.problem))
-        if point is None or ray is None or ray.objective == 0:
-            missing = "feasible point" if point is None else "improving ray"
-            return self._refuse("inexact point", f"no exact {missing}: {self._said()}")
-        return Label("unbounded", None, None, point.point, "exact", self.results, ray=ray.point)
+        return None if point is None else point.point
+
+    def _escaped(self, ray: tuple[Fraction, ...]) -> tuple[Fraction, ...] | None:
+        return reached(self.problem, ray, lambda p: _vertex_of(p, self.time_limit))
 
     def _least_violation(self) -> Fraction | None:
         """A positive number if the relaxation is infeasible for certain, 0 if it is feasible, None if not known."""
@@ -376,16 +399,18 @@ class _Check:
     def _basic(self, problem: Problem, basis: Basis | None = None) -> exact_lp.Vertex | None:
         """The exact optimum of an LP, from `basis` if that is optimal, else from the bases of the VERTEX solvers."""
         found = exact_lp.vertex(problem, basis) if basis is not None else None
+        return found if found is not None and found.optimal else _vertex_of(problem, self.time_limit)
+
+
+def _vertex_of(problem: Problem, time_limit: float) -> exact_lp.Vertex | None:
+    for name in VERTEX:
+        adapter = solver(name)
+        if adapter.accepts(problem):
+            continue
+        result = adapter.solve(problem, time_limit)
+        if result.outcome is not Outcome.OPTIMAL or result.basis is None:
+            continue
+        found = exact_lp.vertex(problem, result.basis)
         if found is not None and found.optimal:
             return found
-        for name in VERTEX:
-            adapter = solver(name)
-            if adapter.accepts(problem):
-                continue
-            result = adapter.solve(problem, self.time_limit)
-            if result.outcome is not Outcome.OPTIMAL or result.basis is None:
-                continue
-            found = exact_lp.vertex(problem, result.basis)
-            if found is not None and found.optimal:
-                return found
-        return None
+    return None

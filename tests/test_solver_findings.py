@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import time
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import orpipe.solve as solve_module
 from orpipe.errors import UsageError
 from orpipe.exact_lp import fixed, recession, vertex, without_objective
+from orpipe.model_files import read_model
 from orpipe.mps import read_mps
 from orpipe.problem import Problem
+from orpipe.proof.search import basic
 from orpipe.resources import reference
-from orpipe.solve import Label, Outcome, Refusal, label, settle, solver
+from orpipe.solve import Label, Outcome, Refusal, Result, label, settle, solver
 from orpipe.testing import bench_solvers as bench
+from orpipe.testing.solver_suite import model
+from orpipe.unbounded import escape
 
 FOLDER = Path(str(reference())) / "regressions"
 
@@ -123,3 +131,63 @@ def test_the_command_counts_and_writes_the_page(monkeypatch: pytest.MonkeyPatch,
     (tmp_path / "solvers.md").write_text("nothing", "utf-8")
     ran = CliRunner().invoke(bench.app, ["--n", "6", "--update-docs"])
     assert isinstance(ran.exception, UsageError)
+
+
+# ---- both witnesses wrong together, and points that no solver finds
+
+
+def knapsack() -> Problem:
+    """Weights 5, 4, 3 into 7, values 9, 7, 4: the two light ones fill it and are worth 11; the heavy one, worth 9, fits alone."""
+    return model([9, 7, 4], [(None, {0: 5, 1: 4, 2: 3}, 7)], [(0, 1)] * 3, integer="all", maximize=True)
+
+
+@pytest.mark.parametrize("claimed", [(0, 1, 0), (1, 0, 0), (0, 0, 1)])
+def test_two_families_that_agree_on_a_worse_point_make_no_label(claimed: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = knapsack()
+    point = np.array(claimed, float)
+    value = float(problem.objective([Fraction(v) for v in claimed]))
+
+    def doctored(adapter, problem, time_limit=60.0, nodes=None, start=None):  # type: ignore[no-untyped-def]
+        return Result(solver=adapter.name, family=adapter.family, version="0", outcome=Outcome.OPTIMAL, objective=value, point=point,
+                      seconds=0.0, message="", settings={})
+
+    monkeypatch.setattr(solve_module, "settle", doctored)
+    found = label(problem)
+    assert isinstance(found, Refusal) and found.reason == "disagreement" and "a point of objective 11 is better" in found.detail
+    assert len({r.family for r in found.results}) == 2
+
+
+def test_the_look_keeps_silent_about_the_true_optimum_and_about_what_it_does_not_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(found := label(knapsack()), Label) and found.objective_exact == 11
+    monkeypatch.setattr(solve_module, "_LOOK_OPTIMAL", 0)
+    assert isinstance(found := label(knapsack()), Label) and found.objective_exact == 11
+    monkeypatch.setattr(solve_module, "_LOOK_COLUMNS", 2)
+    monkeypatch.setattr(solve_module, "_LOOK_OPTIMAL", 60)
+    assert isinstance(found := label(knapsack()), Label) and found.objective_exact == 11
+
+
+def test_whole_points_far_along_a_ray() -> None:
+    """3 x = 5 y + 1, x + y <= 100 z, all whole and at least 7: x = 7, y = 4 solves the equality, 5 and 3 lead on."""
+    problem = model([-1, 0, 0], [(1, {0: 3, 1: -5}, 1), (None, {0: 1, 1: 1, 2: -100}, 0)], [(7, None)] * 3, integer="all")
+    found = escape(problem, basic)
+    assert found is not None
+    point, ray = found
+    assert not problem.violations(point) and 3 * ray[0] == 5 * ray[1] and ray[0] > 0
+    even = model([-1, 0], [(1, {0: 2, 1: -4}, 1)], [(0, None)] * 2, integer="all")
+    assert escape(even, basic) is None  # a ray, but 2 x - 4 y is never odd
+    assert escape(model([1, 0], [(1, {0: 2, 1: -4}, 1)], [(0, None)] * 2, integer="all"), basic) is None  # no ray that improves
+
+
+def test_a_continuous_column_is_settled_after_the_whole_ones() -> None:
+    problem = model([-1, 0, 1], [(0, {0: 7, 1: -9}, 0), (2, {2: 4, 0: 1}, None), (None, {2: 1, 0: -1}, 0)], [(3, None), (0, None), (1, None)],
+                    integer=[True, True, False])
+    found = escape(problem, basic)
+    assert found is not None and not problem.violations(found[0])
+
+
+def test_the_proof_of_unboundedness_replaces_the_second_solve() -> None:
+    problem = read_model(FOLDER / "f12_whole_points_far_along_a_ray.lp")
+    began = time.process_time()
+    found = label(problem)
+    assert isinstance(found, Label) and (found.status, found.proof) == ("unbounded", "exact") and found.point is not None
+    assert not problem.violations(found.point) and time.process_time() - began < 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from orpipe.problem import Problem
-from orpipe.proof.checker import Replay
+from orpipe.proof.replay import Replay
 from orpipe.proof.symmetry import exchangeable, single, zeros
 
 Key = tuple[str, ...]

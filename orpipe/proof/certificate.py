@@ -30,8 +30,9 @@ class Certificate:
 
     Optional aids of a proof, in the order in which they are replayed: step, of which every node's least objective is a
     multiple (lattice.py); symmetry, [blocks, rows] of columns that may be fixed at zero (symmetry.py); bounds,
-    [column, "lower" | "upper", value, row], each implied by that one row and the bounds before it; derived, cuts numbered
-    on from the problem's own rows (Replay.derive).  tree: as above; null for unbounded.
+    [column, "lower" | "upper", value, row], each implied by that one row and the bounds before it; derived, steps in turn
+    (Replay.derive, splits.py): rows numbered on from the problem's own ("cut", "cutoff", "split", "order") or the box tightened
+    ("bounds", "probe").  tree: as above; null for unbounded.
     """
 
     digest: str

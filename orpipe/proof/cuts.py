@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from orpipe.proof.checker import Fault
 from orpipe.proof.form import Form
 from orpipe.proof.paths import sums
+from orpipe.proof.reading import Fault
+from orpipe.proof.strengthen import tightened
 from orpipe_solvers._hot import HotLP
 
 ROUNDS = 4
@@ -23,10 +24,10 @@ _WORTH = 1e-7  # a round that lifts the bound by less, relatively, is the last
 _LARGEST = 10**9  # a longer cut does the LP more harm than good
 
 
-def strengthened(form: Form, enough: Callable[[float], bool], deep: bool = False) -> HotLP:
+def strengthened(form: Form, enough: Callable[[float], bool], deep: bool = False, tight: bool = False) -> HotLP:
     """The root LP after rounds of cuts, which are appended to the form; none is looked for once the bound is enough.
-    deep: more rounds, and sums of rows along continuous columns as well."""
-    hot = HotLP(form.lp)
+    deep: more rounds, and sums of rows along continuous columns as well.  tight: the form strengthened before."""
+    hot = tightened(form, enough) if tight else HotLP(form.lp)
     integer = form.integer
     last = -math.inf
     for _ in range(DEEP_ROUNDS if deep else ROUNDS):
@@ -100,7 +101,8 @@ def _recipe(form: Form, x: np.ndarray, activity: np.ndarray, weights: np.ndarray
     ends = [form.has_low[i] or form.has_high[i] for i in near] + [math.isfinite(box.lower[j]) or math.isfinite(box.upper[j]) for j in columns]
     if not all(ends):
         return None
-    return ["cut", _SCALE, den, [[i, f.numerator * (den // f.denominator)] for i, f in sorted(y.items())], up, rows_up]
+    place = form.place.tolist()
+    return ["cut", _SCALE, den, [[place[i], f.numerator * (den // f.denominator)] for i, f in sorted(y.items())], up, [place[i] for i in rows_up]]
 
 
 def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[tuple[list, bool]]:
@@ -110,7 +112,7 @@ def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[tuple[
     box, found = form.box, []
     starts = np.concatenate([[0], np.cumsum(np.bincount(form.row_of, minlength=form.m))])
     equalities = set(np.flatnonzero(form.has_low & form.has_high & (form.row_low == form.row_high).astype(bool)).tolist())
-    for i in range(min(form.m, form.problem.n_rows)):
+    for i in range(form.base):
         columns = form.column_of[starts[i]:starts[i + 1]]
         if len(columns) < 2 or form.num.dtype == object:
             continue
@@ -144,16 +146,18 @@ def _single_rows(form: Form, x: np.ndarray, activity: np.ndarray) -> list[tuple[
                 best = gap, step
         if best is not None:
             y = Fraction(-sign, best[1]) * form.factor[i] / form.factor_den
-            found.append((best[0], i, up, ["cut", _SCALE, y.denominator, [[i, y.numerator]], columns[up].tolist(), [i] if at_high else []]))
+            found.append((best[0], i, up, ["cut", _SCALE, y.denominator, [[int(form.place[i]), y.numerator]], columns[up].tolist(),
+                                               [int(form.place[i])] if at_high else []]))
     found.sort(key=lambda t: -t[0])
     out = [(recipe, False) for *_, recipe in found[:_KEPT]]
     for _, i, up, (_, scale, den, [[_, num]], _, high) in found[:1]:
         numbers = form.num[starts[i]:starts[i + 1]].tolist()
-        for k in range(form.problem.n_rows):
+        for k in range(form.base):
             columns = form.column_of[starts[k]:starts[k + 1]]
             if k != i and (form.row_low[k], form.row_high[k]) == (form.row_low[i], form.row_high[i]) \
                     and form.num[starts[k]:starts[k + 1]].tolist() == numbers and np.isfinite(box.upper[columns[up]]).all():
-                out.append((["cut", scale, den, [[k, num]], columns[up].tolist(), [k] if high else []], True))
+                row = int(form.place[k])
+                out.append((["cut", scale, den, [[row, num]], columns[up].tolist(), [row] if high else []], True))
     return out
 
 

@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from orpipe.exact import Exact
 from orpipe.problem import Problem
 from orpipe.proof.blocks import interchangeable
-from orpipe.proof.checker import Replay
 from orpipe.proof.lattice import objective_step
+from orpipe.proof.replay import Replay
 from orpipe.proof.symmetry import zeros
 
 _SAFE = 2**61
@@ -61,10 +61,11 @@ class Form:
 
     feasibility: with a zero objective.  arrange: use symmetry.  lp: the same as a Problem for float solvers and exact
     vertices.  scale (m,): problem row i is form row i times scale[i].  bounds, derived, symmetry: as certificates list
-    them.  step: objective step in units of form cost, or None.
+    them.  step: objective step in units of form cost, or None.  cutoff: the objective to beat, in the same units.
+    place (m,): the replay's row of each form row.  base: rows that are no cuts.
     """
 
-    def __init__(self, problem: Problem, feasibility: bool = False, arrange: bool = True) -> None:
+    def __init__(self, problem: Problem, feasibility: bool = False, arrange: bool = True, cutoff: Fraction | None = None) -> None:
         p = problem
         self.problem, self.n, self.m = p, p.n_vars, p.n_rows
         den = math.lcm(p.matrix_exact.den, p.row_lower_exact.den, p.row_upper_exact.den)
@@ -95,12 +96,17 @@ class Form:
         self.replay = Replay(p)
         step = None if feasibility else objective_step(self.replay)
         self.step = None if step is None else step * self.cost_den
+        if cutoff is not None:
+            value = cutoff / self.cost_den
+            self.replay.limit = value if step is None else (math.ceil(value / step) - 1) * step
         self.symmetry = interchangeable(p, self.replay) if arrange and p.integer.any() else None
         if self.symmetry is not None:
             self.replay.arrange(*self.symmetry)
         self.box = self._derived_box()
         self.replay.tighten(self.bounds)
         self.derived: list[list] = []
+        self.known, self.place = self.m, np.arange(self.m)
+        self.base = self.m
         self._index()
 
     def _index(self) -> None:
@@ -114,25 +120,65 @@ class Form:
         self.factor = [f.denominator * (self.factor_den // f.numerator) for f in self.scale]
         self.__dict__.pop("lp", None)
 
-    def extend(self, recipes: list[list]) -> None:
-        """Appends the rows that the checker's replay has already derived from these recipes."""
+    def extend(self, recipes: list[list], hidden: bool = False) -> None:
+        """Takes over what the checker's replay has already derived from these recipes: rows, unless hidden, and the box."""
         r = self.replay
-        new = range(self.m, len(r.rows))
         self.derived += recipes
+        new = range(self.known, len(r.rows))
+        self.known = len(r.rows)
+        if any(recipe[0] in ("bounds", "probe") for recipe in recipes):
+            self._sync()
+        if hidden or not new:
+            self.__dict__.pop("lp", None)
+            return
         entries = [(j, a // r.den) for i in new for j, a in r.rows[i]]
         lows = [Fraction(r.low[i], r.side_den) for i in new]  # type: ignore[arg-type]
         by_row = [low.denominator for low in lows]
         nums = [a // r.den * d for i, d in zip(new, by_row, strict=True) for _, a in r.rows[i]]
         counts = [len(r.rows[i]) for i in new]
+        at = np.arange(self.m, self.m + len(new), dtype=self.row_of.dtype)
         self.num = np.concatenate([self.num, _integers(nums)])
         self.column_of = np.concatenate([self.column_of, np.array([j for j, _ in entries], self.column_of.dtype)])
-        self.row_of = np.concatenate([self.row_of, np.repeat(np.array(new, dtype=self.row_of.dtype), counts)])
+        self.row_of = np.concatenate([self.row_of, np.repeat(at, counts)])
         self.row_low = np.concatenate([self.row_low, _integers([low.numerator for low in lows])])
         self.row_high = np.concatenate([self.row_high, np.zeros(len(new), np.int64)])
         self.has_low = np.concatenate([self.has_low, np.ones(len(new), bool)])
         self.has_high = np.concatenate([self.has_high, np.zeros(len(new), bool)])
         self.scale += [Fraction(1, d) for d in by_row]
-        self.m = len(r.rows)
+        self.place = np.concatenate([self.place, np.array(new)])
+        self.m += len(new)
+        self._index()
+
+    def _sync(self) -> None:
+        r = self.replay
+        self.box_den = r.box_den
+        floats = [[bare if v is None else v / r.box_den for v in part] for part, bare in ((r.lower, -math.inf), (r.upper, math.inf))]
+        low, high = (_integers([0 if v is None else v for v in part]) for part in (r.lower, r.upper))
+        self.box = Box(low, high, np.array(floats[0], np.float64), np.array(floats[1], np.float64))
+
+    def shown(self, row: int, upper: bool | None = None) -> bool:
+        """Whether a row of the replay (or one of its sides) is still in the form."""
+        at = int(np.searchsorted(self.place, row))
+        if at >= self.m or self.place[at] != row:
+            return False
+        return bool(self.has_low[at] or self.has_high[at]) if upper is None else bool(self.has_high[at] if upper else self.has_low[at])
+
+    def hide(self, row: int, upper: bool) -> None:
+        """A side of a row of the replay is implied by another row: `settle` takes it out."""
+        at = int(np.searchsorted(self.place, row))
+        side = self.has_high if upper else self.has_low
+        side[at] = False
+
+    def settle(self) -> None:
+        """Rows without a side leave the form; those that stay count as its own, before cuts."""
+        keep = self.has_low | self.has_high
+        at = np.cumsum(keep) - 1
+        entries = keep[self.row_of]
+        self.num, self.column_of, self.row_of = self.num[entries], self.column_of[entries], at[self.row_of[entries]].astype(self.row_of.dtype)
+        for name in ("row_low", "row_high", "has_low", "has_high", "place"):
+            setattr(self, name, getattr(self, name)[keep])
+        self.scale = [s for s, k in zip(self.scale, keep.tolist(), strict=True) if k]
+        self.m = self.base = len(self.scale)
         self._index()
 
     @cached_property
@@ -145,7 +191,7 @@ class Form:
         p = self.problem
         return Problem(
             name=p.name, maximize=False, columns=p.columns,
-            rows=p.rows + tuple(f"_cut{k}" for k in range(self.m - len(p.rows))), cost_exact=Exact(self.cost), offset=Fraction(0),
+            rows=tuple(p.rows[i] if i < len(p.rows) else f"_cut{i}" for i in self.place.tolist()), cost_exact=Exact(self.cost), offset=Fraction(0),
             matrix=matrix, matrix_exact=Exact(self.num), row_lower_exact=Exact(self.row_low), row_upper_exact=Exact(self.row_high),
             lower_exact=Exact(self.box.low, self.box_den), upper_exact=Exact(self.box.high, self.box_den),
             row_lower=side[0], row_upper=side[1], lower=self.box.lower, upper=self.box.upper,
@@ -260,7 +306,8 @@ class Form:
 
     def multipliers(self, y: Sequence[int], den: int, farkas: bool) -> list:
         """[den, [[row, num], ...]] in the problem's own rows and costs."""
-        found = [[i, v * self.factor[i]] for i, v in enumerate(y) if v and (self.has_low[i] if v > 0 else self.has_high[i])]
+        place = self.place.tolist()
+        found = [[place[i], v * self.factor[i]] for i, v in enumerate(y) if v and (self.has_low[i] if v > 0 else self.has_high[i])]
         den *= self.factor_den * (1 if farkas else self.cost_den)
         shared = math.gcd(den, *(v for _, v in found))
         return [den // shared, [[i, v // shared] for i, v in found]]

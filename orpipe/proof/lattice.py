@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from orpipe.proof.checker import Replay
+    from orpipe.proof.replay import Replay
 
 
 def objective_step(r: Replay) -> Fraction | None:

@@ -53,7 +53,7 @@ def sums(form: Form, x: np.ndarray, activity: np.ndarray, most: int) -> list[np.
 
 def _candidates(form: Form, x: np.ndarray, activity: np.ndarray) -> Iterator[tuple[dict[int, float], dict[int, float]]]:
     rows = _Rows.of(form)
-    own = form.problem.n_rows
+    own = form.base
     slack = np.minimum(np.where(form.has_low, activity - form.row_low.astype(float), np.inf),
                        np.where(form.has_high, form.row_high.astype(float) - activity, np.inf))
     limits = _limits(form, rows, slack, own)

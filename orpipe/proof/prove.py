@@ -16,11 +16,22 @@ from orpipe.proof.certificate import Certificate
 from orpipe.proof.checker import check
 from orpipe.proof.digest import digest
 from orpipe.proof.form import Box, Form
-from orpipe.proof.search import Search, basic
+from orpipe.proof.search import Search, State, basic
 from orpipe.solve import Label
 
 NODES = 2000
-_FIRST = 200  # a mixed-integer proof that takes more nodes is begun again with deeper cuts
+
+
+@dataclass(frozen=True)
+class _Stage:
+    nodes: int
+    tight: bool
+    deep: bool
+
+
+# A proof that takes more nodes is begun again with more effort at the root, which most do not need: the form strengthened, then deeper
+# cuts (for mixed-integer problems).  The last stage takes what nodes are left.
+_STAGES = (_Stage(20, False, False), _Stage(200, True, False), _Stage(200, True, True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +60,10 @@ def certify(problem: Problem, label: Label, seconds: float = 1.0, nodes: int = N
 
 def prove(problem: Problem, label: Label, seconds: float = 1.0, nodes: int = NODES) -> Certificate | Refuted | Unproved:
     """As `certify`, with the reason where there is no certificate."""
+    known = label.certificate
+    if known is not None and known.outcome == label.status and known.nodes <= nodes and not check(problem, known) \
+            and (label.objective_exact is None or known.objective == str(label.objective_exact)):
+        return known
     deadline = time.perf_counter() + seconds
     match label.status:
         case "optimal":
@@ -82,54 +97,67 @@ def _optimal(problem: Problem, label: Label, deadline: float, nodes: int) -> Cer
         return replace(claim, tree=[["bound", *_leaf([sign * y for y in duals])]])
     if nodes <= 0:
         return Unproved("limit")
-    form = Form(problem)
-    cutoff = sign * (label.objective_exact - problem.offset) * form.cost_den
-    better: list[Vertex] = []
-
-    def whole(vertex: Vertex, box: Box) -> bool:
-        better.append(vertex)
-        return False
-
-    mixed = not problem.integer.all()
-    search = Search(form, cutoff, nodes=min(nodes, _FIRST) if mixed else nodes, deadline=deadline, whole=whole)
-    state = search.run()
-    if state == "limit" and not better and mixed and nodes > len(search.tree):
-        form = Form(problem)
-        search = Search(form, cutoff, nodes=nodes - len(search.tree), deep=True, deadline=deadline, whole=whole)
-        state = search.run()
-    if better:
-        value = problem.objective(better[0].point)
-        return Refuted(f"a point of objective {value} is better than {label.objective_exact}", better[0].point)
-    if state != "closed":
-        return Unproved(state, len(search.tree))
+    cutoff = sign * (label.objective_exact - problem.offset) * problem.cost_exact.reduced().den
+    found = _searched(problem, cutoff, deadline, nodes)
+    if found.better is not None:
+        value = problem.objective(found.better.point)
+        return Refuted(f"a point of objective {value} is better than {label.objective_exact}", found.better.point)
+    if found.state != "closed":
+        return Unproved(found.state, found.nodes)
+    form = found.form
     step = None if form.step is None else str(form.step / form.cost_den)
-    return replace(claim, tree=search.tree, symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, step=step)
+    return replace(claim, tree=found.tree, symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, step=step)
 
 
 def _infeasible(problem: Problem, deadline: float, nodes: int) -> Certificate | Refuted | Unproved:
     if nodes <= 0:
         return Unproved("limit")
-    form = Form(problem, feasibility=True)
-    found: list[Vertex] = []
-
-    def whole(vertex: Vertex, box: Box) -> bool:
-        found.append(vertex)
-        return False
-
-    search = Search(form, None, nodes=nodes, deadline=deadline, whole=whole)
-    state = search.run()
-    if found:
-        return Refuted("a feasible point exists", found[0].point)
+    found = _searched(problem, None, deadline, nodes)
+    if found.better is not None:
+        return Refuted("a feasible point exists", found.better.point)
+    state = found.state
     if state != "closed" and problem.kind == "LP":
         # the search works on rows scaled to whole numbers, which solvers may not take; the rows as they are may do
         vertex = basic(exact_lp.elastic(problem))
         if vertex is not None and vertex.objective > 0:
             return Certificate(digest(problem), "infeasible", tree=[["farkas", *_leaf(vertex.duals)]])
     if state != "closed":
-        return Unproved(state, len(search.tree))
-    return Certificate(digest(problem), "infeasible", symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, tree=search.tree)
+        return Unproved(state, found.nodes)
+    form = found.form
+    return Certificate(digest(problem), "infeasible", symmetry=form.symmetry, bounds=form.bounds, derived=form.derived, tree=found.tree)
 
 
+@dataclass(frozen=True, eq=False)
+class _Searched:
+    """better: a point that the search came upon, which refutes the label.  nodes: of all stages."""
+
+    state: State
+    form: Form
+    tree: list[list]
+    better: Vertex | None
+    nodes: int
+
+
+def _searched(problem: Problem, cutoff: Fraction | None, deadline: float, nodes: int) -> _Searched:
+    """A proof that nothing is better than the cutoff (None: that there is nothing), stage by stage."""
+    better: list[Vertex] = []
+
+    def whole(vertex: Vertex, box: Box) -> bool:
+        better.append(vertex)
+        return False
+
+    pure = bool(problem.integer.all())
+    stages = _STAGES[:1] if problem.kind == "LP" else _STAGES[:2] if pure else _STAGES
+    spent = 0
+    for stage in stages:
+        form = Form(problem, feasibility=cutoff is None, cutoff=cutoff)
+        most = nodes - spent if stage is stages[-1] else min(stage.nodes, nodes - spent)
+        search = Search(form, cutoff, nodes=most, tight=stage.tight, deep=stage.deep, deadline=deadline, whole=whole)
+        state = search.run()
+        spent += len(search.tree)
+        if state in ("closed", "stopped") or spent >= nodes or time.perf_counter() > deadline:
+            break
+    return _Searched(state, form, search.tree, better[0] if better else None, spent)
 
 
 def _texts(point: Sequence[Fraction] | None) -> list[str] | None:

@@ -51,8 +51,8 @@ def basic(problem: Problem, basis: Basis | None = None) -> Vertex | None:
 @dataclass
 class Search:
     """cutoff: nodes whose objective (form units) is no less than it are closed; None: only empty nodes are.  strict: only
-    nodes above the cutoff.  deep: cuts from sums of rows too.  whole(vertex, box) is asked at points of integer value that are not closed by
-    their bound; it says whether to go on."""
+    nodes above the cutoff.  deep: cuts from sums of rows too.  tight: the form strengthened first.  whole(vertex, box) is
+    asked at points of integer value that are not closed by their bound; it says whether to go on."""
 
     form: Form
     cutoff: Fraction | None
@@ -60,6 +60,7 @@ class Search:
     nodes: int = 2000
     cuts: bool = True
     deep: bool = False
+    tight: bool = False
     deadline: float = math.inf
     whole: Callable[[Vertex, Box], bool] = lambda vertex, box: False
     settled: Callable[[Box], bool] = lambda box: False
@@ -70,7 +71,9 @@ class Search:
         form = self.form
         if self._crossed():
             return "closed"
-        self.hot = strengthened(form, self._reaches, self.deep) if self.cuts else HotLP(form.lp)
+        self.hot = strengthened(form, self._reaches, self.deep, self.tight) if self.cuts else HotLP(form.lp)
+        if self.tight and self._crossed():
+            return "closed"
         gains, counts = np.ones((form.n, 2)), np.zeros((form.n, 2))
         todo: list[tuple[Box, tuple[int, int, float, float] | None]] = [(form.box, None)]
         while todo:
@@ -125,12 +128,12 @@ class Search:
         if len(empty):
             self.tree.append(["empty", int(empty[0])])
         elif len(crossed):
-            self.tree.append(["crossed", int(crossed[0])])
+            self.tree.append(["crossed", int(f.place[crossed[0]])])
         else:
             filled = np.bincount(f.row_of, minlength=f.m) > 0
             wrong = np.flatnonzero(~filled & ((f.has_low & (f.row_low > 0)) | (f.has_high & (f.row_high < 0))).astype(bool))
             for i in wrong[:1].tolist():
-                self.tree.append(["farkas", 1, [[i, 1 if f.has_low[i] and f.row_low[i] > 0 else -1]]])
+                self.tree.append(["farkas", 1, [[int(f.place[i]), 1 if f.has_low[i] and f.row_low[i] > 0 else -1]]])
         return bool(self.tree)
 
     def _closes(self, bound: Fraction | None) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from orpipe.proof.checker import Replay
+    from orpipe.proof.replay import Replay
 
 
 def exchangeable(r: Replay, first: Sequence[int], second: Sequence[int]) -> bool:

@@ -20,8 +20,8 @@ from orpipe.exact import Exact
 from orpipe.exact_lp import At, Basis, Vertex
 from orpipe.problem import Problem
 from orpipe.proof.blocks import interchangeable
-from orpipe.proof.checker import Replay
 from orpipe.proof.form import Box, Form
+from orpipe.proof.replay import Replay
 from orpipe.proof.search import Search, basic
 from orpipe.solve import VERTEX, Label, Outcome, solver
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 from orpipe.algebra.idioms import lower
 from orpipe.errors import OrpipeError
-from orpipe.families import Family, families
+from orpipe.families import Family, Rejected, families
 from orpipe.ground import ground
 from orpipe.instances import draw, stream
 from orpipe.problem import Problem
@@ -57,7 +57,7 @@ def problems(family: Family, number: int, beyond: int) -> Iterator[tuple[int, Pr
                 model = family.symbolic(family.formulations[int(rng.integers(len(family.formulations)))])
                 data = family.sample(rng, enlarged(family, level - len(family.levels)), Labels(scenarios(family.name)[0], model, rng))
                 yield level, ground(lower(model), data)
-            except (OrpipeError, ValueError):
+            except (OrpipeError, Rejected, ValueError):
                 continue
 
 

@@ -22,18 +22,18 @@ from orpipe.exact import Exact
 from orpipe.instances import draw
 from orpipe.problem import Problem
 from orpipe.proof import Certificate, certify, check
-from orpipe.proof.checker import Replay
 from orpipe.proof.cuts import strengthened
 from orpipe.proof.digest import digest
 from orpipe.proof.form import Form
 from orpipe.proof.lattice import objective_step
+from orpipe.proof.replay import Replay
 from orpipe.solve import Label, label
 from orpipe.testing.solver_suite import model
 
 from .small import integer_problem, points, ranked
 
 STANDARD = {"__future__", "collections", "dataclasses", "fractions", "hashlib", "itertools", "json", "math", "orpipe", "typing"}
-SOURCES = ("checker", "certificate", "digest", "lattice", "symmetry")
+SOURCES = ("checker", "certificate", "digest", "lattice", "reading", "replay", "splits", "symmetry")
 
 
 @pytest.mark.parametrize("name", SOURCES)
