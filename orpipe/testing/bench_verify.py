@@ -5,7 +5,7 @@
     python -m orpipe.testing.bench_verify --memory 10000      resident memory while so many answers are judged, in ten steps
 
 The answers are transportation models of 5 x 6, every one with other data, as Markdown with one fence; one label in four is
-wrong, so that the two-family solve is part of the figure.  The judge is warm when the clock starts (starting it is measured
+wrong, so that the proof of another optimum is part of the figure.  The judge is warm when the clock starts (starting it is measured
 apart).  The plain runner does less: no isolation, no capture, no solve of its own; it runs the same programs and takes the
 number they print.  "CPU ms" is processor time an answer, of the judge and all its processes: the figure that other work on
 the machine moves least.
