@@ -4,6 +4,7 @@ A fork copies the page tables of all that the parent has written, the child's en
 writes to is copied at the first write: 2 to 4 microseconds a page.  For a small program that is half of its time.  So here
 
     gather()          puts the interpreter's small objects into the C library's heap: one stretch, not pieces between libraries
+    fill()            takes what is free between old objects, so that a child's new ones lie side by side
     settle(own)       has the kernel back that stretch by huge pages, whose 512 entries are copied and taken down together
     written(run)      which huge pages a run writes all over
     copy(stretches)   in a child: copies those at once, before the run does so page by page
@@ -24,6 +25,7 @@ HUGE = 1 << 21
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _COLLAPSE = 25  # MADV_COLLAPSE, of Linux 6.1
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt
+_HOLES, _REST = 200_000, 1 << 28  # more holes of one size than a warm parent has; more bytes than it takes hereafter
 _OWN, _FILE, _PRESENT = 1 << 56, 1 << 61, 1 << 63  # bits of /proc/self/pagemap
 _MANY = 72  # of 512: where copying all at once (0.2 ms) is as dear as copying one by one
 
@@ -32,6 +34,12 @@ class Arenas(ctypes.Structure):
     """PyObjectArenaAllocator: where the interpreter has its small objects."""
 
     _fields_ = (("context", ctypes.c_void_p), ("alloc", ctypes.c_void_p), ("free", ctypes.c_void_p))
+
+
+class _Usage(ctypes.Structure):
+    """struct mallinfo2; rest: bytes between the last block taken and the heap's end."""
+
+    _fields_ = (*((f"_{k}", ctypes.c_size_t) for k in range(9)), ("rest", ctypes.c_size_t))
 
 
 def gather() -> Arenas | None:
@@ -48,6 +56,26 @@ def gather() -> Arenas | None:
     # refuses an address inside a page, and were it a page's start, the C library counts that memory as taken for ever.
     ctypes.pythonapi.PyObject_SetArenaAllocator(ctypes.byref(Arenas(16, take, own.free)))
     return own
+
+
+def fill() -> None:
+    """Take what is free between objects, for good, so that children have their new objects side by side, from a huge page's start
+    on: else each lies in another page, in a hole that some import has left.  Between `gather` and `settle`."""
+    small = ctypes.pythonapi.PyObject_Malloc
+    libc.malloc.restype = small.restype = ctypes.c_void_p
+    libc.malloc.argtypes = small.argtypes = (ctypes.c_size_t,)
+    libc.sbrk.restype = ctypes.c_ssize_t
+    try:
+        libc.mallinfo2.restype = _Usage
+    except AttributeError:  # before glibc 2.33
+        return
+    rest = libc.sbrk(ctypes.c_ssize_t(0)) - libc.mallinfo2().rest
+    libc.malloc(max(-rest % HUGE - 64, 0))
+    for take, sizes in ((libc.malloc, (*(1 << k for k in range(20, 10, -1)), *range(1032, 16, -16))), (small, range(512, 0, -16))):
+        for size in sizes:
+            for _ in range(_HOLES):
+                if rest <= (take(size) or rest) < rest + _REST:  # pieces from before `gather` lie elsewhere
+                    break
 
 
 def settle(own: Arenas | None) -> None:

@@ -261,6 +261,21 @@ def _warm(library: capture.Library | None) -> list[str]:
     return missing
 
 
+def _lay_out(own: pages.Arenas | None, library: capture.Library | None) -> list[int]:
+    """Order the memory for forks (pages.py); the stretches that a program of this library writes all over."""
+    gc.collect()
+    gc.freeze()
+    if own is None or library is None:
+        pages.settle(own)
+        return []
+    pages.fill()
+    capture.rehearse(library, 2)  # where children's objects will lie: only what was used can be put into a huge page
+    gc.collect()
+    gc.freeze()
+    pages.settle(own)
+    return pages.written(lambda: capture.rehearse(library, 2))
+
+
 def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, workers: int, own: pages.Arenas | None) -> NoReturn:
     """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
     `without` names layers to leave out, `disk` is the usual size of a work folder, `workers` how many programs run at a time,
@@ -274,17 +289,13 @@ def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, wor
     missing, read = _warm(library), _readable(library.preload if library is not None else ())
     found = {"user": user, "pid": pid, **isolation.plan(base, read)}
     layers = frozenset(layer for layer, reason in found.items() if not reason) - set(without)
-    sys.stdout.flush()  # what is left in a buffer here would be printed by every child
-    sys.stderr.flush()
-    libc.fflush(ctypes.c_void_p())
     code = 0
     try:
         zygote = Zygote(control, base, isolation.Cell(layers, read, disk))
-        gc.collect()
-        gc.freeze()
-        pages.settle(own)
-        if library is not None and not missing:
-            zygote.worn = pages.written(lambda: capture.rehearse(library, 2))
+        zygote.worn = _lay_out(own, None if missing else library)
+        sys.stdout.flush()  # what is left in a buffer here would be printed by every child
+        sys.stderr.flush()
+        libc.fflush(ctypes.c_void_p())
         zygote.confine(workers)
         gc.freeze()  # what that has made
         zygote.say(ready=True, layers=sorted(layers), missing=missing)

@@ -53,6 +53,28 @@ print(json.dumps({"before": before, "beyond": beyond, "back": full - resident(),
     assert found["back"] > 20 << 20, "new memory is given back as by any interpreter"
 
 
+def test_new_objects_lie_side_by_side_once_holes_are_filled() -> None:
+    found = alone("""
+import gc
+gc.collect()
+kept = [each for k, each in enumerate(kept) if k % 32]  # holes all over
+def spread(): return len({id(each) // 4096 for each in [str(k) * 3 for k in range(2000)]})
+before = spread()
+pages.fill()
+after = spread()
+pages.settle(own)
+print(json.dumps({"before": before, "after": after, "whole": kept == [str(k) * 3 for k in range(200_000) if k % 32]}))
+""")
+    assert found["whole"] and found["after"] < 100 and found["before"] > 500
+
+
+def test_a_program_prints_what_it_prints() -> None:
+    """Nothing of the rehearsals is left in a buffer that children would empty."""
+    with Pool(1) as pool:
+        run = pool.run("import pulp\nprint('mine')")
+    assert run.stdout == "mine\n" and not run.stderr
+
+
 def test_what_a_run_writes_to_is_found_and_copied_for_the_child_alone() -> None:
     found = alone("""
 pages.settle(own)
