@@ -13,6 +13,7 @@ the machine moves least.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -148,8 +149,9 @@ def tree() -> list[int]:
     """This process and all below it."""
     found = [os.getpid()]
     for pid in found:  # grows while it is read
-        for task in Path(f"/proc/{pid}/task").glob("*/children"):
-            found += map(int, task.read_text().split())
+        with contextlib.suppress(OSError):  # a run that has just ended
+            for task in Path(f"/proc/{pid}/task").glob("*/children"):
+                found += map(int, task.read_text().split())
     return found
 
 
@@ -157,7 +159,10 @@ def cpu_seconds() -> float:
     """Processor time of this process and of those below it, with what they have waited for."""
     ticks = 0
     for pid in tree():
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # ended: counted with the process that waited for it
         ticks += sum(map(int, fields[11:13] if pid == os.getpid() else fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
