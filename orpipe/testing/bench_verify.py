@@ -5,7 +5,7 @@
     python -m orpipe.testing.bench_verify --memory 10000      resident memory while so many answers are judged, in ten steps
 
 The answers are transportation models of 5 x 6, every one with other data, as Markdown with one fence; one label in four is
-wrong, so that the two-family solve is part of the figure.  The judge is warm when the clock starts (starting it is measured
+wrong, so that the proof of another optimum is part of the figure.  The judge is warm when the clock starts (starting it is measured
 apart).  The plain runner does less: no isolation, no capture, no solve of its own; it runs the same programs and takes the
 number they print.  "CPU ms" is processor time an answer, of the judge and all its processes: the figure that other work on
 the machine moves least.
@@ -13,6 +13,7 @@ the machine moves least.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -148,8 +149,9 @@ def tree() -> list[int]:
     """This process and all below it."""
     found = [os.getpid()]
     for pid in found:  # grows while it is read
-        for task in Path(f"/proc/{pid}/task").glob("*/children"):
-            found += map(int, task.read_text().split())
+        with contextlib.suppress(OSError):  # a run that has just ended
+            for task in Path(f"/proc/{pid}/task").glob("*/children"):
+                found += map(int, task.read_text().split())
     return found
 
 
@@ -157,7 +159,10 @@ def cpu_seconds() -> float:
     """Processor time of this process and of those below it, with what they have waited for."""
     ticks = 0
     for pid in tree():
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # ended: counted with the process that waited for it
         ticks += sum(map(int, fields[11:13] if pid == os.getpid() else fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 

@@ -54,9 +54,8 @@ def prepare(work: str, read: tuple[str, ...]) -> types.ModuleType:
     tempfile.tempdir = None  # found anew, from TMPDIR
     sys.argv = [PROGRAM]
     sys.path[:] = [work, *(p for p in sys.path if any(p == r or p.startswith(r + "/") for r in read))]
-    for name in HIDDEN:
-        if sys.modules.get(name, 0) is None:
-            del sys.modules[name]
+    for name in [name for name, module in sys.modules.items() if module is None]:
+        del sys.modules[name]
     atexit._clear()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]

@@ -69,7 +69,8 @@ class _Parent:
         root = str(Path(__file__).resolve().parents[2])
         path = [root, *(p for p in sys.path if p and os.path.isabs(p) and p != root)]
         arguments = (theirs.fileno(), self.base, library, without, disk, workers)
-        code = f"import sys; sys.path[:] = {path!r}; from orpipe.verify.zygote import main; main(*{arguments!r})"
+        code = (f"import sys; sys.path[:] = {path!r}; from orpipe.verify.pages import gather; own = gather(); "
+                f"from orpipe.verify.zygote import main; main(*{arguments!r}, own)")
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1",
                 "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}

@@ -2,8 +2,9 @@
 
 One solver is asked first (the next one of orpipe.roles.asked where it finds no proof in time).  Where it agrees with the
 label, solver and label are two witnesses and that settles it; where it does not, or stands too close to the tolerance, or
-its point does not bear rounding, orpipe.solve.label decides: two solver families and exact arithmetic.  So every
-WRONG_OPTIMUM rests on two families, and a doubt is UNDECIDED.
+its point does not bear rounding, a proof decides: for an LP the basis found, checked in exact arithmetic, primal and dual, which no
+second solver could add to; else orpipe.solve.label, two solver families and exact arithmetic.  So every WRONG_OPTIMUM rests on such a
+proof or on two families, and a doubt is UNDECIDED.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from orpipe import roles
+from orpipe import exact_lp, roles
 from orpipe.errors import OrpipeError, Unsupported
 from orpipe.problem import Problem
-from orpipe.solve import Label, Outcome, Refusal, Result, label, settle, solver
+from orpipe.solve import Label, Outcome, Refusal, Result, agree, label, settle, solver
 from orpipe.verify.taxonomy import Failure
 from orpipe.verify.truth import Truth
 from orpipe.verify.verdict import Policy, Solved, agreement
@@ -48,9 +49,9 @@ def resolve(problem: Problem, truth: Truth, policy: Policy, seconds: float = 20.
             found = agreed
         else:
             rest = names[names.index(result.solver):] if result is not None else names  # those before it were too slow
-            found = _proved(problem, rest, seconds)
+            found = _exactly(problem, result) or _proved(problem, rest, seconds)
             if found.status:
-                found = replace(found, hint=_hint(problem, found, truth, policy, min(_HINT_SECONDS, seconds)))
+                found = replace(found, hint=_hint(problem, found, result, truth, policy, min(_HINT_SECONDS, seconds)))
     return replace(found, seconds=time.perf_counter() - began)
 
 
@@ -141,6 +142,18 @@ def _agreed(problem: Problem, result: Result | None, truth: Truth, policy: Polic
     return None
 
 
+def _exactly(problem: Problem, result: Result | None) -> Solved | None:
+    """An LP's optimum by the basis that was found, if rational arithmetic shows it to be optimal and to be what was claimed."""
+    if result is None or result.outcome is not Outcome.OPTIMAL or result.basis is None or result.objective is None or problem.integer.any():
+        return None
+    found = exact_lp.vertex(problem, result.basis)
+    if found is None or not found.optimal or not agree(float(found.objective), result.objective):
+        return None
+    x = np.array([float(v) for v in found.point])
+    size = float(np.abs(problem.cost * x).sum() + abs(problem.offset))
+    return Solved("optimal", problem.maximize, float(found.objective), float(problem.offset), size, "exact", (_named(result),))
+
+
 def _proved(problem: Problem, names: Sequence[str], seconds: float) -> Solved:
     """Two families and exact arithmetic."""
     try:
@@ -166,8 +179,9 @@ def _named(result: Result) -> str:
 # ------------------------------------------------------------------------------------------------------- explanations
 
 
-def _hint(problem: Problem, found: Solved, truth: Truth, policy: Policy, seconds: float) -> Failure:
-    """What turns the model's optimum into the label: a constant, the other sense, other integrality; NONE otherwise."""
+def _hint(problem: Problem, found: Solved, first: Result | None, truth: Truth, policy: Policy, seconds: float) -> Failure:
+    """What turns the model's optimum into the label: a constant, the other sense, other integrality; NONE otherwise.
+    first: the solve that agreed with no label."""
     if not truth.values:
         return Failure.NONE
     if found.objective is not None:
@@ -181,7 +195,10 @@ def _hint(problem: Problem, found: Solved, truth: Truth, policy: Policy, seconds
     if integer.any():
         variants.append((Failure.INTEGRALITY, replace(problem, integer=np.zeros_like(integer))))
     if not integer.all():
-        variants.append((Failure.INTEGRALITY, replace(problem, integer=np.ones_like(integer))))
+        whole = replace(problem, integer=np.ones_like(integer))
+        best = first.point if first is not None and first.outcome is Outcome.OPTIMAL else None
+        if not _point(whole, best, found.objective, policy).stands:  # else the optimum is whole already, and no other
+            variants.append((Failure.INTEGRALITY, whole))
     for failure, variant in variants:
         result = _solve(variant, roles.asked(variant)[:1], seconds)
         if result is None or result.outcome is not Outcome.OPTIMAL:

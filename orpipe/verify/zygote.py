@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orpipe.verify import capture, isolation, root, seccomp
+from orpipe.verify import capture, isolation, pages, root, seccomp
 from orpipe.verify.child import FDS, HIDDEN, Child, prepare
 from orpipe.verify.clearing import remove_tree
 from orpipe.verify.frames import Frames, pack  # noqa: F401  pack and Frames are looked for here too
@@ -58,6 +58,7 @@ class Zygote:
         self.poll = select.epoll()
         self.runs: dict[int, _Run] = {}
         self.spare: _Run | None = None
+        self.worn: list[int] = []
         self.number = 0
         self.pid_namespace = isolation.open_pid_namespace() if "pid" in cell.layers else -1
         self.namespaces: list[tuple[int, ...]] = []
@@ -169,6 +170,7 @@ class Zygote:
             self._give_back(work, namespaces)
             raise
         if pid == 0:
+            pages.copy(self.worn)
             self.runs.clear()
             Child(self.cell, self.main, work, self.number, namespaces).live(theirs.detach())
         theirs.close()
@@ -243,7 +245,7 @@ def _readable(preload: tuple[str, ...]) -> tuple[str, ...]:
 def _warm(library: capture.Library | None) -> list[str]:
     """Import and rehearse the library; what stands in the way of its programs."""
     capture.install()
-    for hidden in HIDDEN:
+    for hidden in (*HIDDEN, *(library.aside if library is not None else ())):
         sys.modules.setdefault(hidden, None)  # type: ignore[arg-type]
     missing = []
     for module in library.preload if library is not None else ():
@@ -259,9 +261,25 @@ def _warm(library: capture.Library | None) -> list[str]:
     return missing
 
 
-def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, workers: int) -> NoReturn:
+def _lay_out(own: pages.Arenas | None, library: capture.Library | None) -> list[int]:
+    """Order the memory for forks (pages.py); the stretches that a program of this library writes all over."""
+    gc.collect()
+    gc.freeze()
+    if own is None or library is None:
+        pages.settle(own)
+        return []
+    pages.fill()
+    capture.rehearse(library, 2)  # where children's objects will lie: only what was used can be put into a huge page
+    gc.collect()
+    gc.freeze()
+    pages.settle(own)
+    return pages.written(lambda: capture.rehearse(library, 2))
+
+
+def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, workers: int, own: pages.Arenas | None) -> NoReturn:
     """Serve one library's programs ("" for none in particular) on the socket `fd`; `base` is an empty folder of ours,
-    `without` names layers to leave out, `disk` is the usual size of a work folder, `workers` how many programs run at a time.
+    `without` names layers to leave out, `disk` is the usual size of a work folder, `workers` how many programs run at a time,
+    `own` came from pages.gather.
     """
     user, pid = isolation.become_root_inside(), isolation.become_first_process()
     control = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
@@ -271,15 +289,15 @@ def main(fd: int, base: str, name: str, without: tuple[str, ...], disk: int, wor
     missing, read = _warm(library), _readable(library.preload if library is not None else ())
     found = {"user": user, "pid": pid, **isolation.plan(base, read)}
     layers = frozenset(layer for layer, reason in found.items() if not reason) - set(without)
-    sys.stdout.flush()  # what is left in a buffer here would be printed by every child
-    sys.stderr.flush()
-    libc.fflush(ctypes.c_void_p())
     code = 0
     try:
         zygote = Zygote(control, base, isolation.Cell(layers, read, disk))
+        zygote.worn = _lay_out(own, None if missing else library)
+        sys.stdout.flush()  # what is left in a buffer here would be printed by every child
+        sys.stderr.flush()
+        libc.fflush(ctypes.c_void_p())
         zygote.confine(workers)
-        gc.collect()
-        gc.freeze()
+        gc.freeze()  # what that has made
         zygote.say(ready=True, layers=sorted(layers), missing=missing)
         zygote.serve()
     except BaseException:

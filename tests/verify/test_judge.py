@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ import numpy as np
 import pytest
 
 from orpipe.errors import EnvironmentError_, UsageError
+from orpipe.exact_lp import At, Basis
 from orpipe.problem import Problem
+from orpipe.solve import settle, solver
 from orpipe.verify import judge as judge_module
 from orpipe.verify.answers import Answer, open_answers
 from orpipe.verify.isolation import Layer
@@ -288,10 +291,24 @@ def test_labels_that_json_cannot_hold_are_written_as_text(judge: Judge) -> None:
         assert isinstance(json.loads(row.line())["label"], (str, float, int))
 
 
-def test_wrong_verdicts_rest_on_two_families(judge: Judge) -> None:
+def test_wrong_verdicts_rest_on_a_proof_or_on_two_families(judge: Judge) -> None:
     row = judge.judge(fenced(BREAD), 29)
-    assert row.verdict is Verdict.WRONG_OPTIMUM and row.evidence["checked"] in ("exact", "two families")
-    assert len(row.evidence["solvers"]) >= 2
+    assert row.verdict is Verdict.WRONG_OPTIMUM
+    assert row.evidence["checked"] == "exact" or (row.evidence["checked"] == "two families" and len(row.evidence["solvers"]) >= 2)
+
+
+def test_a_basis_that_proves_nothing_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that is wrong about an LP, its basis with it, is found out: two families decide."""
+    problem = knapsack(integer=[False] * 3)
+    result = settle(solver("highs"), problem)
+    assert result.basis is not None
+    poor = replace(result, objective=0.0, point=np.zeros(3), basis=Basis(np.full(3, At.LOWER, np.int8), np.zeros(1, np.int8)))
+    monkeypatch.setattr("orpipe.verify.resolve._solve", lambda *_: poor)
+    found = resolve(problem, Truth.of(9), Policy())
+    assert found.objective == pytest.approx(32 / 3) and len(found.solvers) >= 2
+    lying = replace(result, objective=10.0)
+    monkeypatch.setattr("orpipe.verify.resolve._solve", lambda *_: lying)
+    assert len(resolve(problem, Truth.of(9), Policy()).solvers) >= 2, "its basis is right, what it claims is not"
 
 
 # ---- our own faults
@@ -372,13 +389,15 @@ def knapsack(**change: Any) -> Problem:
     return Problem.from_arrays(**(arrays | change))
 
 
-def test_one_solver_and_the_label_or_two_families() -> None:
+def test_one_solver_and_the_label_or_an_exact_proof_or_two_families() -> None:
     """5 + 4 fill the sack: 9; relaxed, 5 + 3 + 4 * 2/3 = 10 2/3."""
     agreed = resolve(knapsack(), Truth.of(9), Policy())
     assert (agreed.objective, agreed.checked, len(agreed.solvers)) == (9, "label", 1)
     wrong = resolve(knapsack(), Truth.of(10), Policy())
     assert (wrong.objective, wrong.checked) == (9, "two families") and len(wrong.solvers) >= 2
-    assert resolve(knapsack(integer=[False] * 3), Truth.of(9), Policy()).hint is Failure.INTEGRALITY
+    relaxed = resolve(knapsack(integer=[False] * 3), Truth.of(9), Policy())
+    assert relaxed.hint is Failure.INTEGRALITY and relaxed.objective == pytest.approx(32 / 3)
+    assert relaxed.checked == "exact" and len(relaxed.solvers) == 1, "an LP's basis is its own proof"
     assert resolve(knapsack(), Truth.of(32 / 3), Policy()).hint is Failure.INTEGRALITY
     assert resolve(knapsack(maximize=False), Truth.of(9), Policy()).hint is Failure.SENSE
 

@@ -129,22 +129,25 @@ class Library:
     words: any of them as a word in an import line announces the library.  preload: modules imported before forking.
     rehearsal: a small program that builds and solves as real ones do; run before forking, it leaves the interpreter
     with the late imports made and the hot code specialised, which halves the memory that each child must copy.
+    aside: modules that the preloaded ones would take along if they were installed, at every fork's expense, though programs of
+    this library have no use for them; one that imports them gets them.
     """
 
     name: str
     words: tuple[str, ...]
     preload: tuple[str, ...]
     rehearsal: str
+    aside: tuple[str, ...] = ()
 
 
 LIBRARIES: dict[str, Library] = {}
 _HOOKS: dict[str, list[Callable[[ModuleType], None]]] = {}
 
 
-def library(name: str, *, words: Sequence[str], preload: Sequence[str], rehearsal: str) -> None:
+def library(name: str, *, words: Sequence[str], preload: Sequence[str], rehearsal: str, aside: Sequence[str] = ()) -> None:
     if name in LIBRARIES:
         raise OrpipeError(f"two files claim the captured library '{name}'; rename one")
-    LIBRARIES[name] = Library(name, tuple(words), tuple(preload), rehearsal)
+    LIBRARIES[name] = Library(name, tuple(words), tuple(preload), rehearsal, tuple(aside))
 
 
 def hook(module: str) -> Callable[[Callable[[ModuleType], None]], Callable[[ModuleType], None]]:

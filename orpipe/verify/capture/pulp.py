@@ -9,7 +9,8 @@ from typing import Any
 from orpipe.errors import Unsupported
 from orpipe.verify.capture import RECORDER, Captured, Rows, hook, library
 
-library("pulp", words=("pulp",), preload=("pulp", "highspy"), rehearsal="""
+_OTHERS = {"GUROBI": "gurobipy", "COPT": "coptpy"}  # solver classes and the libraries that pulp imports for them
+library("pulp", words=("pulp",), preload=("pulp", "highspy"), aside=tuple(_OTHERS.values()), rehearsal="""
 import pulp
 I, J = ["a", "b", "c"], ["p", "q", "r", "s"]
 m = pulp.LpProblem("rehearsal", pulp.LpMinimize)
@@ -53,6 +54,9 @@ def patch(pulp: ModuleType) -> None:
         limit = getattr(solver, "timeLimit", None)
         return Recording(mip=getattr(solver, "mip", True), msg=False, timeLimit=limit)
 
+    for name in _OTHERS:
+        if "__init__" not in vars(other := getattr(pulp, name)):  # without its library, which a stand-in does not need either
+            other.available, other.close = lambda _: True, lambda _: None
     problem = pulp.LpProblem
     solve, sequential = problem.solve, problem.sequentialSolve
 
