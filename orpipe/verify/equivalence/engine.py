@@ -29,8 +29,8 @@ from orpipe.verify.equivalence.names import Names, equal_names, index_maps
 from orpipe.verify.equivalence.normalise import Form, normalise, snapped
 from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import substitutions
+from orpipe.verify.equivalence.reach import Clock, OutOfTime
 from orpipe.verify.equivalence.redraw import Redraw, redrawn
-from orpipe.verify.equivalence.region import Clock, OutOfTime
 from orpipe.verify.equivalence.roles import assignment_map, part_maps
 from orpipe.verify.verdict import Verdict
 

@@ -22,8 +22,9 @@ from orpipe.verify.equivalence.containment import Containment
 from orpipe.verify.equivalence.forms import Rows, one_sided
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import LOOSE, Clock, Region
-from orpipe.verify.equivalence.witness import Side, Sides, complete
+from orpipe.verify.equivalence.reach import Clock
+from orpipe.verify.equivalence.region import Region
+from orpipe.verify.equivalence.witness import Side, Sides, complete, worth_apart
 
 _MOST_PRODUCTS = 1500
 _MOST_POINTS = 1024
@@ -201,7 +202,7 @@ def point_by_point(sides: Sides, form_a: Form, form_b: Form, by: Map, valued: bo
                 out.open("whether a point has a completion is not known")
                 return out
             f, g = (-v if p.maximize else v for v, p in ((one.objective, sides.a), (two.objective, sides.b)))
-            if abs(f - g) > LOOSE * max(abs(f), abs(g), Fraction(1, 10**6)):
+            if worth_apart(f, g):
                 out.witness = sides.valued_apart(one.point, abs(f - g) / 2)
         elif (one.answer, two.answer) != ("yes", "yes") and out.witness is None:
             out.open("whether a point has a completion is not known")

@@ -15,7 +15,8 @@ from orpipe.problem import Problem, Violation
 from orpipe.solve import Outcome
 from orpipe.verify.equivalence.changes import Bound, with_bounds
 from orpipe.verify.equivalence.pairing import Map
-from orpipe.verify.equivalence.region import Point, Region
+from orpipe.verify.equivalence.reach import LOOSE, Point
+from orpipe.verify.equivalence.region import Region
 
 SIGNIFICANT = 1e-9  # a violation, relative to the terms of its row
 Side = Literal["a", "b"]
@@ -141,9 +142,9 @@ class Sides:
             return None
         return Witness(allowed_by, named(mine, dict(enumerate(point))), named(theirs, image), found.broken)
 
-    def valued_apart(self, point: Point, by: Fraction, factor: Fraction = Fraction(1), constant: Fraction = Fraction(0)) -> Witness | None:
-        """A witness if, for the decisions of this point of a, the best objectives differ by at least `by`: g from
-        factor * f + constant, both minimised."""
+    def valued_apart(self, point: Point, by: Fraction | None = None) -> Witness | None:
+        """A witness if, for the decisions of this point of a, the best objectives (minimised) differ by at least `by`, or else by
+        more than they agree to."""
         if self.a.violations(point):
             return None
         image = self.decisions.image(point)
@@ -152,9 +153,24 @@ class Sides:
         if mine.objective is None or theirs.objective is None:
             return None
         f, g = (-v if p.maximize else v for v, p in ((mine.objective, self.a), (theirs.objective, self.b)))
-        gap = abs(g - factor * f - constant)
-        return Witness("a", named(self.a, dict(enumerate(point))), named(self.b, image), (), mine.objective, theirs.objective) \
-            if gap >= by else None
+        if abs(f - g) < by if by is not None else not worth_apart(f, g):
+            return None
+        return Witness("a", named(self.a, dict(enumerate(point))), named(self.b, image), (), mine.objective, theirs.objective)
+
+    def valued_at(self, side: Side, point: Point) -> Witness | None:
+        """valued_apart for the decisions of a point of either model."""
+        if side == "b":
+            image = self.decisions.reversed().image(point)
+            there = complete(self.in_a, self.a, image).point
+            if there is None:
+                return None
+            point = there
+        return self.valued_apart(point)
+
+
+def worth_apart(f: Fraction, g: Fraction) -> bool:
+    """Do two objectives differ by more than they are expected to agree to?"""
+    return abs(f - g) > LOOSE * max(abs(f), abs(g), Fraction(1, 10**6))
 
 
 def named(problem: Problem, values: Mapping[int, Fraction]) -> dict[str, Fraction]:
