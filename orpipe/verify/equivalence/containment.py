@@ -196,6 +196,8 @@ def objectives(sides: Sides, a: Demands, b: Demands, by: Map, scale_free: bool =
     same = np.abs(gap) <= LOOSE * np.maximum(np.abs(other), np.abs(factor * a.cost))
     if (abs(rest) <= 1e-12 * magnitude or scale_free) and (same.all() or close(other, factor * a.cost)):
         out.factor, out.constant = Fraction(repr(float(factor))), Fraction(repr(float(rest))) if scale_free else Fraction(0)
+        if (np.abs(gap) > SAME * np.maximum(np.abs(other), np.abs(factor * a.cost))).any() and not close(other, factor * a.cost):
+            out.proofs.add("tolerance")
         return out
     gap = np.where(np.abs(gap) <= SAME * np.maximum(np.abs(other), np.abs(factor * a.cost)), 0.0, gap)
     if scale_free:

@@ -119,7 +119,8 @@ class Question:
         if (sign[used] == 0).any():
             return Open("a row differs by less than the tolerance, and the size of its terms is not known")
         softened = np.where(used, self.w - self.loose * np.abs(self.w) * sign, 0.0)
-        return replace(self, w=softened, limit=self.limit + self.loose * abs(self.limit), loose=self.tight).answer()
+        found = replace(self, w=softened, limit=self.limit + self.loose * abs(self.limit), loose=self.tight).answer()
+        return Within("tolerance") if found == Within("exact") or found == Within("bounds") else found
 
     def over_whole_points(self, problem: Problem, root: Vertex) -> Reach:
         region = self.region
@@ -225,7 +226,7 @@ class Question:
             floor = value.numerator // value.denominator
             down, up = with_bounds(node, {split: (None, Fraction(floor))}), with_bounds(node, {split: (Fraction(floor + 1), None)})
             stack += [down, up] if value % 1 > Fraction(1, 2) else [up, down]
-        return Open("a row differs by less than the tolerance") if between else Within("exact")
+        return self.between() if between else Within("exact")
 
 
 def meant(values: np.ndarray) -> np.ndarray:

@@ -53,9 +53,10 @@ class Clock:
 @dataclass(frozen=True, slots=True)
 class Within:
     """The limit holds.  proof: "bounds" and "exact" rest on arithmetic alone, "agreement" on two solver families;
-    "empty": there is no point at all (in the relaxation)."""
+    "tolerance": it is exceeded, by less than LOOSE of the terms added, which arithmetic alone shows; "empty": there is no point at
+    all (in the relaxation)."""
 
-    proof: Literal["bounds", "exact", "agreement", "empty"]
+    proof: Literal["bounds", "exact", "agreement", "tolerance", "empty"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from dataclasses import replace
 
@@ -20,6 +21,8 @@ from orpipe.problem import Problem
 from orpipe.testing import equivalence_truth as truth
 from orpipe.testing.verifier_corpus import SHARED, disguised
 from orpipe.verify import compare
+from orpipe.verify.equivalence.lifting import few_points
+from orpipe.verify.equivalence.normalise import normalise
 from orpipe.verify.verdict import Verdict
 
 PAIRS = SHARED / "formulation_pairs"
@@ -156,3 +159,23 @@ def test_labelled_pairs_are_never_contradicted() -> None:
                 decided += 1
                 assert (found.verdict is Verdict.EQUIVALENT) is p["equivalent"], f"{p['a']} {p['b']}: {found}"
     assert decided >= 42
+
+
+def test_points_are_listed_whole_and_without_those_that_rows_exclude() -> None:
+    for name in ("knapsack", "bin_packing", "facility_location_capacitated", "tsp"):
+        form = normalise(draw(name, 1, 0, 0).problem)
+        columns = np.flatnonzero(form.whole & np.isfinite(form.high))[:9]
+        alone = ~(form.A[:, np.setdiff1d(np.arange(form.n), columns)] != 0).any(1)
+        every = itertools.product(*(range(int(form.low[j]), int(form.high[j]) + 1) for j in columns))
+        values = [(v, form.A[alone][:, columns] @ np.array(v)) for v in every]
+        assert few_points(form, columns) == [v for v, sums in values if ((form.lo[alone] <= sums) & (sums <= form.hi[alone])).all()]
+    assert few_points(form, np.arange(form.n)) is None  # amounts among them
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_huge_big_m_on_a_flow_changes_no_tour(level: int) -> None:
+    """The loads may circulate, the tours may not: every tour is completed in both models."""
+    instance = draw("tsp", level, 0, 0, formulation="flow")
+    huge = next(m for m in mutants(instance.linear) if m.operator.id == "big-m-huge")
+    found = compare(instance.problem, replace(ground(huge.model, instance.data), decision=np.ones(instance.problem.n_vars, bool)))
+    assert found.verdict is Verdict.EQUIVALENT and found.method in ("containment", "projection"), str(found)
