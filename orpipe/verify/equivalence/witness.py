@@ -78,15 +78,20 @@ def complete(region: Region, problem: Problem, fixed: Mapping[int, Fraction], be
 def _outside(problem: Problem, fixed: Mapping[int, Fraction]) -> tuple[Violation, ...]:
     """Bounds and integrality that the values break by themselves."""
     found = []
+    low, high = problem.lower_exact, problem.upper_exact
+    has_low, has_high, whole = np.isfinite(problem.lower).tolist(), np.isfinite(problem.upper).tolist(), problem.integer.tolist()
+    lows, highs = low.num.tolist(), high.num.tolist()
     for j, value in fixed.items():
-        name = problem.columns[j]
-        low, high = problem.lower_exact, problem.upper_exact
-        noise = Fraction(1, 10**9) * max(abs(value), Fraction(1, 10**3))
-        if np.isfinite(problem.lower[j]) and (gap := Fraction(int(low.num[j]), low.den) - value) > noise:
+        up, down = value.numerator, value.denominator
+        below, above = has_low[j] and up * low.den < lows[j] * down, has_high[j] and up * high.den > highs[j] * down
+        if not (below or above or (whole[j] and down != 1)):
+            continue
+        name, noise = problem.columns[j], Fraction(1, 10**9) * max(abs(value), Fraction(1, 10**3))
+        if below and (gap := Fraction(lows[j], low.den) - value) > noise:
             found.append(Violation(name, "lower", gap))
-        if np.isfinite(problem.upper[j]) and (gap := value - Fraction(int(high.num[j]), high.den)) > noise:
+        if above and (gap := value - Fraction(highs[j], high.den)) > noise:
             found.append(Violation(name, "upper", gap))
-        if problem.integer[j] and (off := abs(value - round(value))) > noise:
+        if whole[j] and (off := abs(value - round(value))) > noise:
             found.append(Violation(name, "integer", off))
     return tuple(found)
 
