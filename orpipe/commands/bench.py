@@ -27,7 +27,7 @@ def verifier(
     levels: Annotated[str, typer.Option(help="Levels, comma-separated.")] = "1,2,3",
     sample: Annotated[int, typer.Option(min=0, help="Mutants of one instance, of mixed operators; 0 for all.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
-    budget: Annotated[float, typer.Option(min=0.1, help="Seconds of one comparison.")] = 8.0,
+    budget: Annotated[float, typer.Option(min=0.1, help="Seconds of one comparison; four times that for models from outside.")] = 8.0,
     naming: Annotated[str, typer.Option(help="What the judge sees of names: kept, families, anonymous, re-draws (anonymous, with other data).")]
     = "kept,families,anonymous,re-draws",
     workers: Annotated[int, typer.Option(min=1, help="Worker processes; milliseconds are those of a busy machine with more than one a core.")]

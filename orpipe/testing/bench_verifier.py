@@ -35,6 +35,7 @@ OURS = {"kept": "orpipe, names kept", "families": "orpipe, names of families cha
         "re-draws": "orpipe, no names, re-draws"}
 _ANSWER = {Verdict.EQUIVALENT: True, Verdict.NOT_EQUIVALENT: False, Verdict.WRONG_OPTIMUM: False}
 SAME = "the same: proved row by row"
+_LARGE = 4  # budgets for a pair from outside: they have up to some thousand variables
 SIZE = 60  # variables up to which milliseconds are told
 
 
@@ -241,7 +242,7 @@ def _judge_outside(budget: float) -> Tally:
     tally.skipped += notes
     with Guard() as guard:
         for pair in (*labelled_pairs(), *models):
-            judge_outside(pair, tally, guard, budget)
+            judge_outside(pair, tally, guard, _LARGE * budget)
     return tally
 
 

@@ -31,7 +31,7 @@ from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import substitutions
 from orpipe.verify.equivalence.reach import LOOSE, Clock, OutOfTime
 from orpipe.verify.equivalence.redraw import Redraw, redrawn
-from orpipe.verify.equivalence.roles import assignment_map, part_maps
+from orpipe.verify.equivalence.roles import assignment_map, part_maps, thinned_map
 from orpipe.verify.verdict import Verdict
 
 Naming = Literal["trusted", "hints", "ignored"]
@@ -291,6 +291,10 @@ class _Engine:
                 if found := offered(turned):
                     yield found
         if best > 2:
+            thinned = thinned_map(self.form_a, self.form_b, self.a.decision)
+            for by in [] if thinned is None else [thinned]:
+                if found := offered(by):
+                    yield found
             for by in part_maps(self.form_a, self.form_b, self.a.decision):
                 if found := offered(by):
                     yield found

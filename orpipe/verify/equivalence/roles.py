@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from orpipe.verify.equivalence.canonical import Centred, Graph, centred, classes, literal_classes
+from orpipe.verify.equivalence.canonical import Centred, Graph, agree, centred, classes, literal_classes
 from orpipe.verify.equivalence.forms import Rows, one_sided
-from orpipe.verify.equivalence.normalise import Form
+from orpipe.verify.equivalence.normalise import Form, tidy
 from orpipe.verify.equivalence.pairing import Map, of_isomorphism
 
 _MOST_ATTEMPTS = 14
@@ -27,6 +27,22 @@ def part_maps(f: Form, g: Form, needed: np.ndarray) -> Iterator[Map]:
         return
     for a, b in ((_as_it_is(f), _as_it_is(g)), (centred(f), centred(g))):
         yield from _part_maps(a, b, needed)
+
+
+def thinned_map(f: Form, g: Form, needed: np.ndarray) -> Map | None:
+    """Of a wider form g, with its further columns (of costs that f does not know, a penalty say) at 0: f again, under another order.
+
+    needed (n,): columns of f that a trusted map has to tell apart, without choice.  None if it is not f."""
+    cost, other_cost = classes(f.cost, g.cost)
+    extra = ~np.isin(other_cost, cost)
+    if not 0 < extra.sum() == g.n - f.n or (g.low[extra] > 0).any() or (g.high[extra] < 0).any():
+        return None
+    a, b = centred(f), centred(tidy(g.take_columns(~extra)))
+    graph = Graph.of(a, b) if len(a.rows) == len(b.rows) and not b.form.empty else None
+    found = None if graph is None else next((s for s in graph.search(tries=60) if agree(a, b, s)), None)
+    if graph is None or found is None:
+        return None
+    return replace(of_isomorphism(found, a, b, "parts"), trusted=bool(graph.told[needed].all()))
 
 
 def _as_it_is(form: Form) -> Centred:

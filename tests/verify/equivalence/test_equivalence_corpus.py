@@ -23,6 +23,7 @@ from orpipe.testing.verifier_corpus import SHARED, disguised
 from orpipe.verify import compare
 from orpipe.verify.equivalence.lifting import few_points
 from orpipe.verify.equivalence.normalise import normalise
+from orpipe.verify.equivalence.roles import thinned_map
 from orpipe.verify.verdict import Verdict
 
 PAIRS = SHARED / "formulation_pairs"
@@ -180,3 +181,35 @@ def test_a_huge_big_m_on_a_flow_changes_no_tour(level: int) -> None:
     b = replace(ground(huge.model, instance.data), decision=np.ones(instance.problem.n_vars, bool))
     found = compare(instance.problem, b, budget=60.0)
     assert found.verdict is Verdict.EQUIVALENT and found.method in ("containment", "projection"), str(found)
+
+
+@pytest.mark.parametrize("family", ["diet", "transportation", "lot_sizing_capacitated"])
+def test_a_limit_that_became_a_penalty_is_seen_without_names(family: str) -> None:
+    """Without its further column the mutant is the reference, in one way only: that pins the map, and under it a point refutes."""
+    instance = draw(family, 1, 0, 0)
+    seen = 0
+    for mutant in (m for m in mutants(instance.linear) if m.operator.id == "limit-as-penalty"):
+        b = disguised(ground(mutant.model, instance.data), "anonymous", np.random.default_rng(1))
+        found = compare(instance.problem, b, budget=60.0)
+        assert found.verdict is not Verdict.EQUIVALENT or truth.equal(instance.problem, ground(mutant.model, instance.data)) is not False
+        seen += found.verdict in WRONG
+    assert seen
+
+
+def test_a_further_column_pins_no_map_where_the_rest_is_symmetric() -> None:
+    """Two interchangeable columns: which is which is a choice, and a choice refutes nothing."""
+    def model(cost: list[float], matrix: list[list[float]], high: list[float]) -> Problem:
+        n = len(cost)
+        return Problem.from_arrays(cost=cost, matrix=np.array(matrix), row_lower=[2.0, *[-np.inf] * (len(high) - 1)], row_upper=high, lower=[0.0] * n,
+                                   upper=[9.0] * n, integer=[False] * n)
+
+    a = normalise(model([1, 1], [[1, 1]], [np.inf]))
+    b = normalise(model([7, 1, 1], [[0, 1, 1], [1, 1, 2]], [np.inf, 50.0]))
+    found = thinned_map(a, b, np.ones(2, bool))
+    assert found is None or not found.trusted
+    apart = normalise(model([1, 2], [[1, 1]], [np.inf]))
+    wider = normalise(model([7, 2, 1], [[1, 1, 1]], [np.inf]))
+    pinned = thinned_map(apart, wider, np.ones(2, bool))
+    assert pinned is not None and pinned.trusted and [(p.a, p.b) for p in pinned.pairs] == [(0, 2), (1, 1)]
+    # the further column cannot be at 0, or there is none
+    assert thinned_map(apart, replace(wider, low=wider.low + 1.0), np.ones(2, bool)) is None and thinned_map(a, a, np.ones(2, bool)) is None
