@@ -203,6 +203,7 @@ class Graph:
                  edge_kind: np.ndarray) -> None:
         self.n, self.k = n, k
         self.told = np.ones(n, bool)  # (n,) set by `search`: columns of a that colours alone tell from all others
+        self.cut_short = False  # set by `search`: it ended before all relabellings were seen
         self.start = _Colours(literals, rows)
         self.partner = np.concatenate([np.arange(n, 2 * n), np.arange(n)])
         self.partner = np.concatenate([self.partner, self.partner + 2 * n])[:len(literals)]
@@ -278,6 +279,7 @@ class Graph:
                 continue
             tries -= 1
             if tries < 0:
+                self.cut_short = True
                 return
             stack.append(self._branches(colours, tied, hint, len(stack)))
 

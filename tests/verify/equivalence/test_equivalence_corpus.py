@@ -213,3 +213,18 @@ def test_a_further_column_pins_no_map_where_the_rest_is_symmetric() -> None:
     assert pinned is not None and pinned.trusted and [(p.a, p.b) for p in pinned.pairs] == [(0, 2), (1, 1)]
     # the further column cannot be at 0, or there is none
     assert thinned_map(apart, replace(wider, low=wider.low + 1.0), np.ones(2, bool)) is None and thinned_map(a, a, np.ones(2, bool)) is None
+
+
+@pytest.mark.parametrize("operator", ["equality-relaxed", "binary-as-integer"])
+def test_alike_bins_leave_the_map_certain_up_to_their_order(operator: str) -> None:
+    """Any order of the bins is as good as another, so what one of them refutes is refuted; data that agree on the optimum do not hide it."""
+    instance = draw("bin_packing", 1, 0, 0)
+    mutant = next(m for m in mutants(instance.linear) if m.operator.id == operator)
+    b = disguised(ground(mutant.model, instance.data), "anonymous", np.random.default_rng(2))
+    found = compare(instance.problem, b, budget=60.0)
+    assert found.verdict is Verdict.NOT_EQUIVALENT and found.witness is not None, str(found)
+    for change in reformulations():  # harmless ones are never refuted
+        changed = change.apply(instance.problem, np.random.default_rng(4))
+        if changed is not None:
+            harmless = compare(instance.problem, disguised(changed, "anonymous", np.random.default_rng(5)), budget=60.0)
+            assert harmless.verdict in (Verdict.EQUIVALENT, Verdict.SAME_OPTIMUM), f"{change.id}: {harmless}"
