@@ -143,19 +143,17 @@ def test_tilted_objectives_tell_models_apart_and_never_one_from_itself() -> None
 
 def test_re_draws_refute_what_one_data_set_cannot() -> None:
     """Without names the optimum alone is known; a mutant that agrees here differs on other data, and agreement proves nothing."""
-    instance = draw("bin_packing", 1, 0, 0)
-    a = instance.problem
-    mutant = next(m for m in mutants(instance.linear) if str(m) == "binary-as-integer: variable y")
-    found = next(p for p in pairs(Cell("bin_packing", "standard", 1)) if p.operator == "binary-as-integer" and "y" in p.site)
-    stranger = disguised(ground(mutant.model, instance.data), "anonymous", stream(0, "names"))
-    alone = compare(a, stranger)
+    cell = Cell("facility_location_capacitated", "standard", 1)
+    found = next(p for p in pairs(cell) if p.operator == "max-for-sum" and "carriage (i)" in p.site)
+    a, stranger = found.a, disguised(found.b, "anonymous", stream(0, "names"))
+    alone = compare(a, stranger, budget=60.0)
     assert alone.verdict is Verdict.SAME_OPTIMUM
     redraws = found.redraws()
-    refuted = compare(a, stranger, redraws=redraws)
+    refuted = compare(a, stranger, budget=60.0, redraws=redraws)
     assert (refuted.verdict, refuted.method) == (Verdict.NOT_EQUIVALENT, "redraw")
     assert refuted.evidence["redraw"] >= 1 and "on other data" in refuted.sentence
     same = [Redraw(r.reference, r.reference) for r in redraws[:3]]
-    agreed = compare(a, stranger, redraws=same)
+    agreed = compare(a, stranger, budget=60.0, redraws=same)
     assert agreed.verdict is Verdict.SAME_OPTIMUM and agreed.evidence["redraws"] == 3
     # where names settle it, nothing is re-drawn
     assert "redraws" not in compare(a, a, redraws=same).evidence
