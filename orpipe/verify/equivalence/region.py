@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from orpipe.roles import asked
 from orpipe.solve import VERTEX, Outcome, Result, settle, solver
 from orpipe.verify.equivalence.question import Question, meant
 from orpipe.verify.equivalence.reach import LOOSE, TIGHT, Below, Clock, Point, Reach, Within
-from orpipe_solvers._hot import AimedLP, Node
+
+if TYPE_CHECKING:
+    from orpipe_solvers._hot import AimedLP, Node
 
 _MOST_ENTRIES = 20_000  # of a matrix that is kept in the solver between LPs
 
@@ -62,6 +65,8 @@ class Region:
     @cached_property
     def hot(self) -> AimedLP | None:
         """For the LPs over the rows as they are: each starts from the basis of the last."""
+        from orpipe_solvers._hot import AimedLP  # the solver's library: sandboxed processes, which import this package, do without
+
         fits = self.problem.n_vars and self.problem.n_nonzeros <= _MOST_ENTRIES and solver(VERTEX[0]).accepts(self.problem) is None
         return AimedLP(self.problem) if fits else None
 
