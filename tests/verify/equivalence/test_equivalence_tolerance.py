@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -59,3 +63,9 @@ def test_a_whole_model_whose_row_differs_by_less_than_the_tolerance() -> None:
     found = compare(a, changed(a, 1e-7, "coefficient"))
     assert found.verdict in (Verdict.EQUIVALENT, Verdict.SAME_OPTIMUM)
     assert found.verdict is Verdict.SAME_OPTIMUM or found.evidence.get("agree_to") == 1e-6
+
+
+def test_sandboxed_processes_do_not_load_a_solver_with_the_comparison() -> None:
+    said = subprocess.run([sys.executable, "-c", "import sys, orpipe.verify, orpipe.verify.child; print('highspy' in sys.modules)"],
+                          capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True, timeout=120)
+    assert said.stdout.strip() == "False"
