@@ -23,9 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from orpipe.exact import Exact, concatenate
+from orpipe.exact_rows import activity, feasible, peak
 from orpipe.problem import Problem
 
 _SAFE = 2**62
+_ZERO = Fraction(0)
 Rational = int | Fraction
 
 
@@ -73,7 +75,7 @@ def vertex(problem: Problem, basis: Basis) -> Vertex | None:
 
     # A x = side on the tight rows, nonbasic columns moved to the right: integers throughout, x = X * den / A.den.
     given = columns.value
-    moved = Exact(_activity(matrix, A.num, given.num), A.den * given.den)
+    moved = Exact(activity(matrix, A.num, given.num), A.den * given.den)
     den = math.lcm(moved.den, rows.value.den)
     right = rows.value.over(den)[tight].astype(object) - moved.over(den)[tight].astype(object)
     place = np.full(problem.n_vars, -1)
@@ -89,10 +91,14 @@ def vertex(problem: Problem, basis: Basis) -> Vertex | None:
     if factors is None:
         return None
 
-    point = given.fractions()
-    for j, scaled in zip(basic.tolist(), factors.solve([int(v) for v in right]), strict=True):
-        point[j] = Fraction(scaled) * Fraction(A.den, den)
-    feasible = not [v for v in problem.violations(point) if v.rule != "integer"]
+    # all entries as integers X over one denominator D
+    solved = factors.solve(right.tolist())
+    common = math.lcm(*(v.denominator for v in solved)) if solved else 1
+    D = den * common
+    X = [v * (D // given.den) for v in given.num.tolist()]
+    for j, scaled in zip(basic.tolist(), solved, strict=True):
+        X[j] = int(scaled * common) * A.den
+    kept = feasible(problem, X, D)
 
     cost = problem.cost_exact
     y = factors.solve_transposed(cost.num[basic].tolist())
@@ -101,9 +107,11 @@ def vertex(problem: Problem, basis: Basis) -> Vertex | None:
     Y[tight] = [int(v * common) for v in y]
     reduced = cost.num.astype(object) * common - _activity_transposed(problem, row_of, Y)
     sign = -1 if problem.maximize else 1
-    optimal = feasible and _signs(sign * reduced, basis.columns, columns) and _signs(sign * Y, basis.rows, rows)
-    scale = Fraction(A.den, cost.den * common)
-    return Vertex(tuple(point), problem.objective(point), tuple(Fraction(int(v)) * scale for v in Y), feasible, optimal)
+    optimal = kept and _signs(sign * reduced, basis.columns, columns) and _signs(sign * Y, basis.rows, rows)
+    value = sum(c * X[j] for j, c in enumerate(cost.num.tolist()) if c)
+    down = cost.den * common
+    return Vertex(tuple(Fraction(v, D) if v else _ZERO for v in X), problem.offset + Fraction(value, cost.den * D),
+                  tuple(Fraction(v * A.den, down) if v else _ZERO for v in Y.tolist()), kept, optimal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,27 +144,10 @@ def _signs(reduced: np.ndarray, status: np.ndarray, held: _Held) -> bool:
     return not (wrong & ~held.equal & (status != At.BASIC)).any()
 
 
-def _peak(num: np.ndarray) -> int:
-    return int(np.abs(num).max()) if num.size else 0
-
-
-def _activity(matrix: sp.csr_array, num: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Integer matrix-vector product, never overflowing (m,)."""
-    m = matrix.shape[0]
-    if not matrix.nnz:
-        return np.zeros(m, dtype=np.int64)
-    if num.dtype == object or x.dtype == object or _peak(num) * _peak(x) * matrix.shape[1] >= _SAFE:
-        num, x = num.astype(object), x.astype(object)
-    out = np.zeros(m, dtype=num.dtype)
-    filled = np.flatnonzero(np.diff(matrix.indptr))
-    out[filled] = np.add.reduceat(num * x[matrix.indices], matrix.indptr[filled])
-    return out
-
-
 def _activity_transposed(problem: Problem, row_of: np.ndarray, y: np.ndarray) -> np.ndarray:
     """A.num transposed times integers y, as Python integers or int64 (n,)."""
     matrix, num = problem.matrix, problem.matrix_exact.num
-    if _peak(y) * _peak(num) * max(problem.n_rows, 1) < _SAFE:
+    if peak(y) * peak(num) * max(problem.n_rows, 1) < _SAFE:
         y = y.astype(np.int64)
     products = num * y[row_of]
     by_column = np.argsort(matrix.indices, kind="stable")

@@ -138,7 +138,7 @@ class Problem:
         c = self.cost_exact
         if len(point) != self.n_vars:
             raise ValueError(f"a point of problem '{self.name}' has {self.n_vars} values, not {len(point)}")
-        return sum((Fraction(int(v), c.den) * point[j] for j, v in enumerate(c.num) if v), start=self.offset)
+        return self.offset + sum((v * point[j] for j, v in enumerate(c.num.tolist()) if v and point[j]), start=Fraction(0)) / c.den
 
     def point(self, values: Mapping[str, Fraction | int]) -> list[Fraction]:
         """A point (n,) from values by column name; absent columns are 0, unknown names raise KeyError."""
@@ -150,25 +150,26 @@ class Problem:
     def violations(self, point: Sequence[Fraction | int]) -> list[Violation]:
         """Everything `point` (n exact values) breaks, in exact arithmetic; empty means feasible."""
         found: list[Violation] = []
-        values = [Fraction(v) for v in point]
+        values = [v if type(v) is Fraction else Fraction(v) for v in point]
         if len(values) != self.n_vars:
             raise ValueError(f"a point of problem '{self.name}' has {self.n_vars} values, not {len(values)}")
         den = math.lcm(*(v.denominator for v in values)) if values else 1
         x = np.array([v.numerator * (den // v.denominator) for v in values], dtype=object)
-        ones = np.ones(self.n_vars, dtype=object)
 
         def check(names: Sequence[str], have: np.ndarray, have_den: int, bound: Exact, finite: np.ndarray,
                   sign: int, rule: Literal["row", "lower", "upper"]) -> None:
-            gap = (have * bound.den - bound.num.astype(object) * have_den) * sign
-            for k in np.flatnonzero(finite & (gap < 0).astype(bool)).tolist():
-                found.append(Violation(names[k], rule, Fraction(-int(gap[k]), have_den * bound.den)))
+            where = np.flatnonzero(finite)
+            gap = (have[where] * bound.den - bound.num[where].astype(object) * have_den) * sign
+            broken = (gap < 0).astype(bool)
+            for k, gap_k in zip(where[broken].tolist(), gap[broken].tolist(), strict=True):
+                found.append(Violation(names[k], rule, Fraction(-gap_k, have_den * bound.den)))
 
         if self.n_vars:
-            check(self.columns, x * ones, den, self.lower_exact, np.isfinite(self.lower), 1, "lower")
-            check(self.columns, x * ones, den, self.upper_exact, np.isfinite(self.upper), -1, "upper")
-            for k in np.flatnonzero(self.integer):
-                off = values[k] - round(values[k])
-                if off:
+            check(self.columns, x, den, self.lower_exact, np.isfinite(self.lower), 1, "lower")
+            check(self.columns, x, den, self.upper_exact, np.isfinite(self.upper), -1, "upper")
+            for k in np.flatnonzero(self.integer).tolist():
+                if values[k].denominator != 1:
+                    off = values[k] - round(values[k])
                     found.append(Violation(self.columns[k], "integer", abs(off)))
         if self.n_rows:
             A = self.matrix

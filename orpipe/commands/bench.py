@@ -27,7 +27,7 @@ def verifier(
     levels: Annotated[str, typer.Option(help="Levels, comma-separated.")] = "1,2,3",
     sample: Annotated[int, typer.Option(min=0, help="Mutants of one instance, of mixed operators; 0 for all.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
-    budget: Annotated[float, typer.Option(min=0.1, help="Seconds of one comparison.")] = 8.0,
+    budget: Annotated[float, typer.Option(min=0.1, help="Seconds of one comparison; four times that for models from outside.")] = 8.0,
     naming: Annotated[str, typer.Option(help="What the judge sees of names: kept, families, anonymous, re-draws (anonymous, with other data).")]
     = "kept,families,anonymous,re-draws",
     workers: Annotated[int, typer.Option(min=1, help="Worker processes; milliseconds are those of a busy machine with more than one a core.")]
@@ -40,6 +40,7 @@ def verifier(
 
     Exit 1 if a verdict of ours is contradicted by the independent proof."""
     from orpipe.testing import bench_verifier as own
+    from orpipe.testing import bench_verifier_tables as shown
     from orpipe.testing.command import checkout
 
     if update_readme and (names or sample or not outside):
@@ -50,23 +51,23 @@ def verifier(
         raise UsageError(f"--levels takes numbers such as 1,2,3, not '{levels}'") from None
     readme = checkout("README.md") if update_readme else None
     if readme is not None:
-        own.with_block(readme.read_text(encoding="utf-8"), "")  # before minutes are spent
+        shown.with_block(readme.read_text(encoding="utf-8"), "")  # before minutes are spent
     chosen = own.chosen(names)
     tally = own.measured(chosen, numbers, sample=sample or None, seed=seed, workers=workers, budget=budget, outside=outside,
                          regimes=[r.strip() for r in naming.split(",") if r.strip()], say=lambda text: say(f"bench: {text}"))
     if readme is not None:
-        readme.write_text(own.with_block(readme.read_text(encoding="utf-8"), own.readme_block(tally, chosen, numbers, workers)), encoding="utf-8")
+        readme.write_text(shown.with_block(readme.read_text(encoding="utf-8"), shown.readme_block(tally, chosen, numbers, workers)), encoding="utf-8")
     if as_json:
-        put_json(own.record(tally))
+        put_json(shown.record(tally))
     else:
-        for title, header, rows in own.tables(tally):
+        for title, header, rows in shown.tables(tally):
             put_table(header, rows, title)
         for text in tally.skipped:
             say(f"skipped: {text}")
-        for score in tally.scores.values():
-            if score.method in own.OURS.values():
-                for miss in score.misses:
-                    say(f"{score.method}: {miss}")
+        for method, score in shown.by_method(tally):
+            say(f"{method}: not decided or wrong: {shown.missed(score) or 'nowhere'}")
+            for miss in score.misses:
+                say(f"    {miss}")
         for book in tally.outside.values():
             for miss in (m for s in book.values() if s.method in own.OURS.values() for m in s.misses):
                 say(f"outside: {miss}")

@@ -1,9 +1,12 @@
-"""Truth for the bench of the equivalence engine, by another road: every row of one model maximised over the other by
-`orpipe.solve.label` (two solver families, exact points), columns matched by name; nothing of the engine takes part.
+"""Truth for the bench of the equivalence engine, by another road: every row of one model held against the other, columns matched by
+name; nothing of the engine takes part.
 
-    equal(a, b)          True, False, or None where this road leads nowhere
+    equal(a, b)          True, False, or None where this road leads nowhere in time
     apart(a, b)          True where some objective on the shared decisions has different optima, else None
     holds(a, b, found)   does the evidence of a NOT_EQUIVALENT or WRONG_OPTIMUM stand?
+
+Cheap things first: that a row is kept is shown by bounds, by the exact optimum of the relaxation, or by `orpipe.solve.label` (two solver
+families); that it is broken by one point, wherever it comes from, checked in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -13,23 +16,27 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from orpipe import exact_lp
 from orpipe.exact import Exact
 from orpipe.exact_lp import fixed
 from orpipe.problem import Problem
-from orpipe.solve import Label, label
-from orpipe.verify.equivalence.changes import with_row
+from orpipe.roles import asked
+from orpipe.solve import VERTEX, Label, Outcome, label, settle, solver
+from orpipe.verify.equivalence.changes import OBJECTIVE, with_row
 from orpipe.verify.equivalence.evidence import Comparison
+from orpipe.verify.equivalence.witness import Witness
 from orpipe.verify.verdict import Verdict
 
 Answer = bool | None
+Point = Sequence[Fraction]
 ONE, _NOISE = Fraction(1), Fraction(1, 10**9)
 _MOST_POINTS = 150
-_SECONDS = 20.0
-_PROOF_SECONDS = 60.0
+_SECONDS = 3.0  # of one solve
+_PROOF_SECONDS = 4.0  # of `equal`, and of `apart`
 
 
 def equal(a: Problem, b: Problem, seconds: float = _PROOF_SECONDS) -> Answer:
@@ -39,24 +46,49 @@ def equal(a: Problem, b: Problem, seconds: float = _PROOF_SECONDS) -> Answer:
         return None
     b = ordered(b, a.columns)
     decisions = np.flatnonzero(a.decision)
+    for one, other in ((a, b), (b, a)):
+        for w in (one.cost_exact, Exact(-one.cost_exact.num, one.cost_exact.den)):
+            point = some_point(one, w, until)
+            if point is not None and tells_apart(one, other, point, decisions, until):
+                return False
     answer: Answer = True
     for one, other in ((a, b), (b, a)):
-        inside = within(one, other, until)
-        if inside is False and a.decision.all():
+        inside = within(one, other, decisions, until)
+        if inside is False:
             return False
         if inside is not True:
             answer = None
     if answer is None:
-        return enumerated(a, b, decisions) if (a.integer & b.integer)[decisions].all() else None
+        return enumerated(a, b, decisions, until) if (a.integer & b.integer)[decisions].all() else None
     gap = (b.cost_exact if not b.maximize else -b.cost_exact) + (-a.cost_exact if not a.maximize else a.cost_exact)
     constant = (-b.offset if b.maximize else b.offset) - (-a.offset if a.maximize else a.offset)
     for sign in (1, -1):
-        most = maximum(a, Exact(gap.num * sign, gap.den))
-        if most is None or most is False:
-            return None if most is None else False
-        if most + sign * constant > _NOISE * max(ONE, abs(constant)):
-            return False if a.decision.all() else None
-    return answer
+        limit = -sign * constant + _NOISE * max(ONE, abs(constant))
+        kept, _ = stays(a, Exact(gap.num * sign, gap.den), limit, until)
+        if kept is not True:
+            return False if kept is False and a.decision.all() else None
+    return True
+
+
+def tells_apart(one: Problem, other: Problem, point: Point, decisions: np.ndarray, until: float) -> bool:
+    """Is there no point of `other` with these decisions of a point of `one`, or (all columns being decisions) one of another worth?"""
+    if one.violations(point):
+        return False
+    if len(decisions) == one.n_vars:
+        f, g = (-p.objective(point) if p.maximize else p.objective(point) for p in (one, other))
+        return _breaks(other, point) or abs(f - g) > _NOISE * max(ONE, abs(f))
+    there = label(held(other, {int(j): point[j] for j in decisions}), time_limit=_left(until))
+    return isinstance(there, Label) and there.status == "infeasible"
+
+
+def _breaks(problem: Problem, point: Point) -> bool:
+    """By more than the rounding of the numbers that go into it."""
+    size = 1 + max((abs(v) for v in point), default=Fraction(0))
+    return any(v.amount > _NOISE * size for v in problem.violations(point))
+
+
+def _left(until: float, most: float = _SECONDS) -> float:
+    return max(0.05, min(most, until - time.perf_counter()))
 
 
 def apart(a: Problem, b: Problem, tries: int = 24, seconds: float = _PROOF_SECONDS) -> bool | None:
@@ -73,21 +105,22 @@ def apart(a: Problem, b: Problem, tries: int = 24, seconds: float = _PROOF_SECON
     for weights in ({}, *single, *mixed):
         if time.perf_counter() > until:
             return None
-        one, two = _tilted(a, weights), _tilted(b, weights)
+        one = _tilted(a, weights, until)
+        two = None if one is None else _tilted(b, weights, until)
         if one is not None and two is not None and one != two and not (
                 isinstance(one, Fraction) and isinstance(two, Fraction) and abs(one - two) <= _NOISE * max(ONE, abs(one))):
             return True
     return None
 
 
-def _tilted(problem: Problem, weights: Mapping[str, int]) -> Fraction | str | None:
+def _tilted(problem: Problem, weights: Mapping[str, int], until: float) -> Fraction | str | None:
     """The exact minimum of the (minimised) objective plus the weights, or the status; None if not known."""
     w = np.zeros(problem.n_vars, dtype=object)
     for name, value in weights.items():
         w[problem.column_index[name]] = value
     cost = (-problem.cost_exact if problem.maximize else problem.cost_exact) + Exact(w)
     offset = -problem.offset if problem.maximize else problem.offset
-    found = label(replace(problem, maximize=False, cost_exact=cost, offset=offset), time_limit=_SECONDS)
+    found = label(replace(problem, maximize=False, cost_exact=cost, offset=offset), time_limit=_left(until))
     if not isinstance(found, Label):
         return None
     return found.objective_exact if found.objective_exact is not None else found.status
@@ -109,16 +142,76 @@ def ordered(problem: Problem, columns: Sequence[str]) -> Problem:
     return replace(problem, columns=tuple(columns), matrix=matrix, matrix_exact=exact, **parts)
 
 
-def maximum(problem: Problem, w: Exact) -> Fraction | Literal[False] | None:
-    """The exact maximum of w; False if endless, None if not known; very small if there is no point."""
-    if not w.num.any():
-        return Fraction(0)
-    found = label(replace(problem, maximize=True, cost_exact=w, offset=Fraction(0)), time_limit=_SECONDS)
-    if not isinstance(found, Label):
-        return None
-    if found.status == "infeasible":
-        return Fraction(-10**30)
-    return False if found.objective_exact is None else found.objective_exact
+def some_point(problem: Problem, w: Exact, until: float) -> Point | None:
+    """A point far in direction w, exact, by one solver; no claim that none is farther."""
+    aimed = replace(problem, maximize=True, cost_exact=w, offset=Fraction(0))
+    if not problem.integer.any():
+        found = _vertex(aimed, until)
+        return found.point if isinstance(found, exact_lp.Vertex) else None
+    # the last one asked proves integer models in integer arithmetic, and finds points soonest
+    for name in reversed(asked(problem)[:2]):
+        if time.perf_counter() < until and solver(name).accepts(problem) is None:
+            result = settle(solver(name), aimed, _left(until))
+            if result.point is None or not np.isfinite(result.point).all():
+                continue
+            rest = _vertex(fixed(aimed, [round(v) if k else 0 for v, k in zip(result.point.tolist(), problem.integer.tolist(), strict=True)]), until)
+            if isinstance(rest, exact_lp.Vertex) and not problem.violations(rest.point):
+                return rest.point
+    return None
+
+
+def _vertex(lp: Problem, until: float) -> exact_lp.Vertex | Outcome:
+    """The exact optimum of an LP, or what a solver says instead."""
+    said = Outcome.ERROR
+    for name in VERTEX:
+        if solver(name).accepts(lp) is not None:
+            continue
+        result = solver(name).solve(lp, _left(until))
+        said = result.outcome
+        found = exact_lp.vertex(lp, result.basis) if result.basis is not None and result.outcome is Outcome.OPTIMAL else None
+        if found is not None and found.optimal:
+            return found
+    return said
+
+
+def stays(problem: Problem, w: Exact, limit: Fraction, until: float) -> tuple[Answer, Point | None]:
+    """Does w @ x stay at most `limit`?  With a point where it does not."""
+    values = w.fractions()
+    used = [j for j, v in enumerate(values) if v]
+    ends = [_end(problem, j, values[j] > 0) for j in used]
+    if None not in ends and sum((values[j] * e for j, e in zip(used, ends, strict=True) if e is not None), start=Fraction(0)) <= limit:
+        return True, None
+    if time.perf_counter() > until:
+        return None, None
+    aimed = replace(problem, maximize=True, cost_exact=w, offset=Fraction(0))
+    relaxed = exact_lp.relaxed(aimed)
+    found = _vertex(relaxed, until)
+    if isinstance(found, exact_lp.Vertex):
+        if found.objective <= limit:
+            return True, None
+        if not problem.violations(found.point):
+            return False, found.point
+    endless = found in (Outcome.UNBOUNDED, Outcome.INFEASIBLE_OR_UNBOUNDED)
+    point = some_point(with_row(problem, w, None, 2 * abs(limit) + 10**4) if endless else problem, w, until)
+    if point is not None and _value(values, point) > limit:
+        return False, point
+    proof = label(aimed, time_limit=_left(until))
+    if not isinstance(proof, Label):
+        return None, None
+    if proof.status == "infeasible":
+        return True, None
+    if proof.objective_exact is None or proof.point is None:
+        return None, None
+    return (True, None) if proof.objective_exact <= limit else (False, proof.point)
+
+
+def _value(w: Sequence[Fraction], point: Point) -> Fraction:
+    return sum((v * x for v, x in zip(w, point, strict=True) if v), start=Fraction(0))
+
+
+def _end(problem: Problem, j: int, up: bool) -> Fraction | None:
+    floats, exact = (problem.upper, problem.upper_exact) if up else (problem.lower, problem.lower_exact)
+    return Fraction(int(exact.num[j]), exact.den) if np.isfinite(floats[j]) else None
 
 
 def demands(p: Problem) -> Iterator[tuple[Exact, Fraction]]:
@@ -138,28 +231,33 @@ def demands(p: Problem) -> Iterator[tuple[Exact, Fraction]]:
                 yield Exact(unit), sign * Fraction(int(exact.num[j]), exact.den)
 
 
-def within(a: Problem, b: Problem, until: float = math.inf) -> Answer:
-    """Is every point of b one of a?  None once the clock is past `until`."""
+def within(a: Problem, b: Problem, decisions: np.ndarray, until: float = math.inf) -> Answer:
+    """Has every point of b its decisions in a?  None where that is not settled by the time `until`."""
     stated = {_key(w, limit) for w, limit in demands(b)}
+    answer: Answer = True
     for w, limit in demands(a):
         if _key(w, limit) in stated:
             continue
-        most = maximum(b, w) if time.perf_counter() < until else None
-        if most is None:
-            return None
-        if most is False or most > limit + _NOISE * max(ONE, abs(limit)):
+        kept, point = stays(b, w, limit + _NOISE * max(ONE, abs(limit)), until)
+        if point is not None and tells_apart(b, a, point, decisions, until):
             return False
+        if kept is not True:
+            answer = None
     for j in np.flatnonzero(a.integer & ~b.integer).tolist():
         unit = np.zeros(b.n_vars, dtype=object)
         unit[j] = 1
-        ends = [maximum(b, Exact(sign * unit)) for sign in (1, -1)]
-        if None in ends or False in ends:
+        ends = [some_point(b, Exact(sign * unit), until) for sign in (1, -1)]
+        if ends[0] is None or ends[1] is None:
             return None
-        if ends[0] != -ends[1]:  # type: ignore[operator]
-            return None if b.integer.any() else False
-        if ends[0].denominator != 1:  # type: ignore[union-attr]
+        if any(e is not None and e[j].denominator != 1 and tells_apart(b, a, e, decisions, until) for e in ends):
             return False
-    return True
+        half = [(x + y) / 2 for x, y in zip(*ends, strict=True)]  # a point if b is convex
+        if not b.violations(half) and half[j].denominator != 1 and tells_apart(b, a, half, decisions, until):
+            return False
+        if ends[0][j] != ends[1][j] or stays(b, Exact(unit), ends[0][j], until)[0] is not True \
+                or stays(b, Exact(-unit), -ends[0][j], until)[0] is not True:
+            answer = None
+    return answer
 
 
 def _key(w: Exact, limit: Fraction) -> tuple[object, ...]:
@@ -168,14 +266,16 @@ def _key(w: Exact, limit: Fraction) -> tuple[object, ...]:
     return (*(v / size for v in values), limit / size)
 
 
-def enumerated(a: Problem, b: Problem, decisions: np.ndarray) -> Answer:
+def enumerated(a: Problem, b: Problem, decisions: np.ndarray, until: float = math.inf) -> Answer:
     """All points of whole decisions, one by one: each with its best objective in both models."""
     for one, other in ((a, b), (b, a)):
-        found = points(one, decisions)
+        found = points(one, decisions, until)
         if found is None:
             return None
         for values, objective in found:
-            there = label(_held(other, dict(zip(decisions.tolist(), values, strict=True))), time_limit=_SECONDS)
+            if time.perf_counter() > until:
+                return None
+            there = label(held(other, dict(zip(decisions.tolist(), map(Fraction, values), strict=True))), time_limit=_left(until))
             if not isinstance(there, Label):
                 return None
             if there.objective_exact is None:
@@ -186,13 +286,13 @@ def enumerated(a: Problem, b: Problem, decisions: np.ndarray) -> Answer:
     return True
 
 
-def points(problem: Problem, decisions: np.ndarray) -> list[tuple[tuple[int, ...], Fraction]] | None:
+def points(problem: Problem, decisions: np.ndarray, until: float = math.inf) -> list[tuple[tuple[int, ...], Fraction]] | None:
     """Every assignment of 0-1 decisions with its best objective, each cut off once found; None if too many."""
     if not ((problem.lower[decisions] >= 0) & (problem.upper[decisions] <= 1)).all():
         return None
     out: list[tuple[tuple[int, ...], Fraction]] = []
-    while len(out) <= _MOST_POINTS:
-        found = label(problem, time_limit=_SECONDS)
+    while len(out) <= _MOST_POINTS and time.perf_counter() < until:
+        found = label(problem, time_limit=_left(until))
         if not isinstance(found, Label):
             return None
         if found.status == "infeasible":
@@ -207,11 +307,37 @@ def points(problem: Problem, decisions: np.ndarray) -> list[tuple[tuple[int, ...
     return None
 
 
-def _held(problem: Problem, values: Mapping[int, int]) -> Problem:
-    mask = np.zeros(problem.n_vars, bool)
-    mask[list(values)] = True
-    held = fixed(replace(problem, integer=mask), [values.get(j, 0) for j in range(problem.n_vars)])
-    return replace(held, integer=problem.integer & ~mask)
+def held(problem: Problem, values: Mapping[int, Fraction]) -> Problem:
+    """With some columns held at values; a value outside the bounds or not whole leaves no point."""
+    def fits(j: int, v: Fraction) -> bool:
+        least, most = _end(problem, j, False), _end(problem, j, True)
+        return (least is None or v >= least) and (most is None or v <= most) and not (problem.integer[j] and v.denominator != 1)
+
+    low, high = problem.lower.copy(), problem.upper.copy()
+    exact = Exact.of([values.get(j, Fraction(0)) for j in range(problem.n_vars)])
+    mask = np.array([j in values for j in range(problem.n_vars)])
+    low[mask] = high[mask] = exact.float()[mask]
+    sides: dict[str, Any] = {}
+    for name in ("lower", "upper"):
+        old = getattr(problem, f"{name}_exact")
+        sides[f"{name}_exact"] = Exact(np.where(mask, exact.num.astype(object) * old.den, old.num.astype(object) * exact.den), old.den * exact.den)
+    out = replace(problem, lower=low, upper=high, integer=problem.integer & ~mask, **sides)
+    return out if all(fits(j, v) for j, v in values.items()) else with_row(out, Exact(np.zeros(problem.n_vars, np.int64)), ONE, None)
+
+
+def _dearer(mine: Problem, theirs: Problem, w: Witness) -> Answer:
+    """A point of one model at an objective (minimised) that the other does not reach with these decisions?"""
+    point = mine.point({name: v for name, v in w.point.items() if name != OBJECTIVE})
+    f = -mine.objective(point) if mine.maximize else mine.objective(point)
+    if mine.violations(point) or f > w.point[OBJECTIVE]:
+        return False
+    there = label(held(theirs, {theirs.column_index[name]: v for name, v in w.image.items() if name != OBJECTIVE}), time_limit=_SECONDS)
+    if not isinstance(there, Label):
+        return None
+    if there.objective_exact is None:
+        return there.status == "infeasible"
+    g = -there.objective_exact if theirs.maximize else there.objective_exact
+    return g - w.point[OBJECTIVE] > _NOISE * max(ONE, abs(g))
 
 
 def holds(a: Problem, b: Problem, found: Comparison) -> Answer:
@@ -226,6 +352,8 @@ def holds(a: Problem, b: Problem, found: Comparison) -> Answer:
     if w is None:
         return None
     mine, theirs = (a, b) if w.allowed_by == "a" else (b, a)
+    if OBJECTIVE in w.point:
+        return _dearer(mine, theirs, w)
     if set(w.point) - set(mine.columns):
         return None
     point = mine.point(w.point)
@@ -239,19 +367,5 @@ def holds(a: Problem, b: Problem, found: Comparison) -> Answer:
         return bool(theirs.violations(image)) or apart != 0
     if not w.broken and w.objective_a is not None:
         return True if w.objective_a != w.objective_b else None
-    low, high = theirs.lower.copy(), theirs.upper.copy()
-    for j, v in values.items():
-        if v < theirs.lower[j] or v > theirs.upper[j] or (theirs.integer[j] and v.denominator != 1):
-            return True
-        low[j] = high[j] = float(v)
-    exact = Exact.of([values.get(j, Fraction(0)) for j in range(theirs.n_vars)])
-    held = [np.array([j in values for j in range(theirs.n_vars)])] * 2
-    sides: dict[str, Any] = {}
-    for name, mask in zip(("lower", "upper"), held, strict=True):
-        old = getattr(theirs, f"{name}_exact")
-        den = old.den * exact.den
-        sides[f"{name}_exact"] = Exact(np.where(mask, exact.num.astype(object) * old.den, old.num.astype(object) * exact.den), den)
-    there = label(replace(theirs, lower=low, upper=high, **sides), time_limit=_SECONDS)
+    there = label(held(theirs, values), time_limit=_SECONDS)
     return there.status == "infeasible" if isinstance(there, Label) else None
-
-

@@ -102,3 +102,16 @@ class HotLP:
                 _, weights = h.getBasisInverseRow(row)
                 found.append((column, np.array(weights) / self._row_scale))
         return found
+
+
+class AimedLP(HotLP):
+    """A HotLP whose objective changes too.  `problem` is read for its rows alone."""
+
+    def aimed(self, cost: np.ndarray, maximize: bool, lower: np.ndarray, upper: np.ndarray, seconds: float) -> Node:
+        """"other" also where the LP is unbounded or `seconds` are over."""
+        h = self._h
+        self._cost_scale = float(_scale(np.abs(cost).max(initial=0.0, keepdims=True))[0])
+        h.changeColsCost(len(self._columns), self._columns, cost / self._cost_scale)
+        h.changeObjectiveSense(highspy.ObjSense.kMaximize if maximize else highspy.ObjSense.kMinimize)
+        h.setOptionValue("time_limit", h.getRunTime() + seconds)
+        return self.run(lower, upper)

@@ -106,16 +106,17 @@ def same_offset(a: Form, b: Form) -> bool:
     return abs(a.offset - b.offset) <= 1e-12 * (a.magnitude + b.magnitude)
 
 
-def agree(a: Centred, b: Centred, found: Isomorphism) -> bool:
+def agree(a: Centred, b: Centred, found: Isomorphism, to_relative: float = SAME) -> bool:
     """Cost, bounds, integrality and rows of b, relabelled, are those of a."""
     to, sign, f, g = found.to, found.sign, a.form, b.form
     low, high = np.where(sign > 0, g.low[to], -g.high[to]), np.where(sign > 0, g.high[to], -g.low[to])
-    if not ((f.whole == g.whole[to]).all() and close(f.cost, sign * g.cost[to]) and close(f.low, low) and close(f.high, high)):
+    if not ((f.whole == g.whole[to]).all() and close(f.cost, sign * g.cost[to], to_relative)
+            and close(f.low, low, to_relative) and close(f.high, high, to_relative)):
         return False
-    return same_rows(a.rows, b.rows, b.rows.P[:, to] * sign)
+    return same_rows(a.rows, b.rows, b.rows.P[:, to] * sign, to_relative)
 
 
-def same_rows(rows: Rows, other: Rows, P: np.ndarray) -> bool:
+def same_rows(rows: Rows, other: Rows, P: np.ndarray, to_relative: float = SAME) -> bool:
     """Every row of `rows` stands among `other`, whose matrix reads P in the same columns, and as many."""
     if len(rows) != len(other):
         return False
@@ -123,8 +124,8 @@ def same_rows(rows: Rows, other: Rows, P: np.ndarray) -> bool:
         return True
     left, right = _sorted(rows.P, rows.q), _sorted(P, other.q)
     p, r, q, s = rows.P[left], P[right], rows.q[left], other.q[right]
-    near = np.abs(p - r) <= 10 * SAME * np.maximum(np.abs(p), np.abs(r)) + 1e-15
-    return bool(near.all() and (np.abs(q - s) <= 10 * slack(p, q)).all())
+    near = np.abs(p - r) <= 10 * to_relative * np.maximum(np.abs(p), np.abs(r)) + 1e-15
+    return bool(near.all() and (np.abs(q - s) <= 10 * slack(p, q, to_relative)).all())
 
 
 def _sorted(P: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -133,8 +134,8 @@ def _sorted(P: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.lexsort(coarse.T[::-1])
 
 
-def close(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal to a relative 1e-9, or to the rounding noise of the largest."""
+def close(a: np.ndarray, b: np.ndarray, to_relative: float = SAME) -> bool:
+    """Equal to a relative 1e-9 (to_relative), or to the rounding noise of the largest."""
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return False
     endless = ~np.isfinite(a)
@@ -142,7 +143,7 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
         return False
     a, b = a[~endless], b[~endless]
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
-    return bool((np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + 1e-14 * largest).all())
+    return bool((np.abs(a - b) <= to_relative * np.maximum(np.abs(a), np.abs(b)) + 1e-14 * largest).all())
 
 
 def classes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -202,6 +203,7 @@ class Graph:
                  edge_kind: np.ndarray) -> None:
         self.n, self.k = n, k
         self.told = np.ones(n, bool)  # (n,) set by `search`: columns of a that colours alone tell from all others
+        self.cut_short = False  # set by `search`: it ended before all relabellings were seen
         self.start = _Colours(literals, rows)
         self.partner = np.concatenate([np.arange(n, 2 * n), np.arange(n)])
         self.partner = np.concatenate([self.partner, self.partner + 2 * n])[:len(literals)]
@@ -277,6 +279,7 @@ class Graph:
                 continue
             tries -= 1
             if tries < 0:
+                self.cut_short = True
                 return
             stack.append(self._branches(colours, tied, hint, len(stack)))
 

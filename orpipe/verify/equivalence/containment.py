@@ -22,7 +22,8 @@ from orpipe.verify.equivalence.forms import SAME, Rows, dominates, unit_rows
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
 from orpipe.verify.equivalence.project import Demands, implied_whole
-from orpipe.verify.equivalence.region import LOOSE, Beyond, Open, Point, Reach, Region, Within
+from orpipe.verify.equivalence.reach import LOOSE, Beyond, Open, Point, Reach, Within
+from orpipe.verify.equivalence.region import Region
 from orpipe.verify.equivalence.witness import Side, Sides, Witness
 
 State = Literal["yes", "no", "open"]
@@ -154,18 +155,17 @@ def extreme(region: Region, problem: Problem, w: np.ndarray) -> Point | None:
     """A point of `problem` far in direction w (the region's rows may be endless: then a capped one)."""
     cost = Exact.of(w)
     aimed = replace(problem, maximize=True, cost_exact=cost)
-    capped = with_row(aimed, cost, None, Fraction(10**6))
-    for tried in (aimed, capped):
-        if not tried.integer.any():
-            found = region.lp(tried)
-            if isinstance(found, Vertex):
-                return found.point
-            continue
-        result = region.mip(tried)
-        repaired = None if result is None or result.point is None else region.repaired(tried, result)
-        if repaired is not None:
-            return repaired.point
-    return None
+    return best_point(region, aimed) or best_point(region, with_row(aimed, cost, None, Fraction(10**6)))
+
+
+def best_point(region: Region, problem: Problem) -> Point | None:
+    """A point that is best for the objective of `problem`, as far as a solver knows; None where it finds none."""
+    if not problem.integer.any():
+        found = region.lp(problem)
+        return found.point if isinstance(found, Vertex) else None
+    result = region.mip(problem)
+    repaired = None if result is None or result.point is None else region.repaired(problem, result)
+    return None if repaired is None else repaired.point
 
 
 # ------------------------------------------------------------------------------------------------------------ objective
@@ -196,6 +196,8 @@ def objectives(sides: Sides, a: Demands, b: Demands, by: Map, scale_free: bool =
     same = np.abs(gap) <= LOOSE * np.maximum(np.abs(other), np.abs(factor * a.cost))
     if (abs(rest) <= 1e-12 * magnitude or scale_free) and (same.all() or close(other, factor * a.cost)):
         out.factor, out.constant = Fraction(repr(float(factor))), Fraction(repr(float(rest))) if scale_free else Fraction(0)
+        if (np.abs(gap) > SAME * np.maximum(np.abs(other), np.abs(factor * a.cost))).any() and not close(other, factor * a.cost):
+            out.proofs.add("tolerance")
         return out
     gap = np.where(np.abs(gap) <= SAME * np.maximum(np.abs(other), np.abs(factor * a.cost)), 0.0, gap)
     if scale_free:

@@ -21,17 +21,17 @@ from orpipe.errors import OrpipeError, Unsupported
 from orpipe.problem import Problem
 from orpipe.verify.equivalence import optimum
 from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
-from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, direction, matched
+from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, direction, matched, sameness_sentence
 from orpipe.verify.equivalence.fit import fit_of
-from orpipe.verify.equivalence.forms import SAME, reduced
+from orpipe.verify.equivalence.forms import ROUNDING, SAME, reduced
 from orpipe.verify.equivalence.mapped import Finding, Mapped, Roles, unaccounted
 from orpipe.verify.equivalence.names import Names, equal_names, index_maps
 from orpipe.verify.equivalence.normalise import Form, normalise, snapped
 from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import substitutions
+from orpipe.verify.equivalence.reach import LOOSE, Clock, OutOfTime
 from orpipe.verify.equivalence.redraw import Redraw, redrawn
-from orpipe.verify.equivalence.region import Clock, OutOfTime
-from orpipe.verify.equivalence.roles import assignment_map, part_maps
+from orpipe.verify.equivalence.roles import assignment_map, part_maps, thinned_map
 from orpipe.verify.verdict import Verdict
 
 Naming = Literal["trusted", "hints", "ignored"]
@@ -174,7 +174,7 @@ class _Engine:
                 continue
             by = of_isomorphism(same, left, right, method)
             if self._consistent(by) and not unaccounted(self.a, self.b, by):
-                return self._equivalent(method, by)
+                return self._equivalent(method, by, near=not agree(left, right, same, ROUNDING))
         return None
 
     def _identical(self, a: Centred, b: Centred, by: Map) -> Comparison | None:
@@ -182,9 +182,10 @@ class _Engine:
             return None
         to = np.empty(a.form.n, int)
         to[by.a] = by.b
-        if not close(a.centre, b.centre[to]) or not agree(a, b, Isomorphism(to, np.ones(len(to)))):
+        found = Isomorphism(to, np.ones(len(to)))
+        if not close(a.centre, b.centre[to]) or not agree(a, b, found):
             return None
-        return self._equivalent("identical", by)
+        return self._equivalent("identical", by, near=not (close(a.centre, b.centre[to], ROUNDING) and agree(a, b, found, ROUNDING)))
 
     def _smaller_forms(self, plain_a: Centred, plain_b: Centred) -> Iterator[tuple[str, Centred, Centred]]:
         a, b = self.form_a, self.form_b
@@ -290,6 +291,10 @@ class _Engine:
                 if found := offered(turned):
                     yield found
         if best > 2:
+            thinned = thinned_map(self.form_a, self.form_b, self.a.decision)
+            for by in [] if thinned is None else [thinned]:
+                if found := offered(by):
+                    yield found
             for by in part_maps(self.form_a, self.form_b, self.a.decision):
                 if found := offered(by):
                     yield found
@@ -331,26 +336,21 @@ class _Engine:
         return len(np.unique(mine)) > max(2, len(mine) // 3)
 
     # -- outcomes
-    def _equivalent(self, method: str, by: Map, finding: Finding | None = None) -> Comparison:
-        words = {
-            "identical": "the two models say the same, row by row",
-            "isomorphic": "they are the same model under another order, scale or naming",
-            "unit-scaled": "they are the same model with variables in other units",
-            "substituted": "they are the same model once one variable is substituted",
-            "aggregated": "they are the same model once parallel variables are merged",
-            "containment": "each allows exactly what the other allows, at the same objective",
-            "projection": "they allow the same decisions at the same objective; auxiliary variables always complete them",
-        }
-        if finding is not None and finding.method == "probes":
-            sentence = f"no difference was found: {finding.count} extreme points of one could all be completed in the other"
-        else:
-            sentence = words[method]
+    def _equivalent(self, method: str, by: Map, finding: Finding | None = None, near: bool = False) -> Comparison:
+        """near: the numbers are the same to a relative 1e-9, not to the rounding of floats."""
         evidence: dict[str, Any] = {"map_from": by.source}
+        agree_to = SAME if near else None
+        count = 0
         if finding is not None:
             evidence["proofs"] = sorted(finding.proofs)
-            if finding.factor != 1 or finding.constant:
-                evidence |= {"objective_factor": finding.factor, "objective_constant": finding.constant}
-                sentence += f" (objective of {self.label['b']} = {finding.factor:g} times that of {self.label['a']} + {finding.constant:g})"
+            agree_to = LOOSE if "tolerance" in finding.proofs else agree_to
+            count = finding.count if finding.method == "probes" else 0
+        sentence = sameness_sentence(method, count, agree_to)
+        if agree_to is not None:
+            evidence["agree_to"] = agree_to
+        if finding is not None and (finding.factor != 1 or finding.constant):
+            evidence |= {"objective_factor": finding.factor, "objective_constant": finding.constant}
+            sentence += f" (objective of {self.label['b']} = {finding.factor:g} times that of {self.label['a']} + {finding.constant:g})"
         return self._done(Verdict.EQUIVALENT, method, sentence, by, evidence)
 
     def _different(self, by: Map, finding: Finding) -> Comparison:

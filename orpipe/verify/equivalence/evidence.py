@@ -46,6 +46,7 @@ class Comparison:
 
     method: identical, isomorphic, unit-scaled, substituted, aggregated, containment, projection, probes(k) for
     EQUIVALENT; point, objective, optimum, status or redraw (the optima on other data) otherwise, and "" where nothing was decided.
+    evidence "agree_to": EQUIVALENT within this relative tolerance, not number by number.
     map: the columns matched, where one was found.  witness: an exact point, for NOT_EQUIVALENT.  direction: coefficients, in
     the names of the model that forbids the point, of a function that goes further in the other.  evidence: what the
     verdict rests on, as plain values.
@@ -101,6 +102,26 @@ def number(value: Fraction | float) -> str:
     if text is not None and len(text) <= 10:
         return text
     return str(exact) if exact.denominator < 1000 else f"{float(exact):.6g}"
+
+
+_SAMENESS = {
+    "identical": "the two models say the same, row by row",
+    "isomorphic": "they are the same model under another order, scale or naming",
+    "unit-scaled": "they are the same model with variables in other units",
+    "substituted": "they are the same model once one variable is substituted",
+    "aggregated": "they are the same model once parallel variables are merged",
+    "containment": "each allows what the other allows, at the same objective",
+    "projection": "they allow the same decisions at the same objective; auxiliary variables always complete them",
+}
+
+
+def sameness_sentence(method: str, probes: int = 0, agree_to: float | None = None) -> str:
+    """What EQUIVALENT claims.  probes: their number, where it rests on them.  agree_to: relative, where numbers are close and not the same."""
+    if probes:
+        return f"no difference was found: {probes} extreme points of one could all be completed in the other"
+    if agree_to is None:
+        return _SAMENESS[method]
+    return f"{_SAMENESS[method]}, to a relative {agree_to:g}: some of their numbers differ by less than that"
 
 
 def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from orpipe.verify.equivalence.normalise import Form, tidy
 
 SAME = 1e-9  # numbers this close (relative) are the same number
+ROUNDING = 1e-12  # numbers this close differ by the rounding of floats alone
 _NOISE = 1e-13  # of a subtraction between numbers of size 1
 
 
@@ -87,10 +88,10 @@ def keys(P: np.ndarray) -> Iterator[bytes]:
     return (row.tobytes() for row in packed)
 
 
-def slack(P: np.ndarray, q: np.ndarray) -> np.ndarray:
+def slack(P: np.ndarray, q: np.ndarray, to_relative: float = SAME) -> np.ndarray:
     """By how much two right-hand sides of unit rows may differ and still be the same (k,)."""
     least = np.where(P != 0, np.abs(P), np.inf).min(1) if P.size else np.zeros(len(q))
-    return SAME * np.maximum(np.abs(q), np.minimum(least, 1.0)) + _NOISE
+    return to_relative * np.maximum(np.abs(q), np.minimum(least, 1.0)) + _NOISE
 
 
 def activity(P: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

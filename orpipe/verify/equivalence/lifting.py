@@ -9,7 +9,6 @@ by one.  Where neither fits there are probes (probes.py).
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,11 +21,13 @@ from orpipe.verify.equivalence.containment import Containment
 from orpipe.verify.equivalence.forms import Rows, one_sided
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import LOOSE, Clock, Region
-from orpipe.verify.equivalence.witness import Side, Sides, complete
+from orpipe.verify.equivalence.reach import Clock
+from orpipe.verify.equivalence.region import Region
+from orpipe.verify.equivalence.witness import Side, Sides, complete, worth_apart
 
 _MOST_PRODUCTS = 1500
 _MOST_POINTS = 1024
+_MOST_PARTS = 20_000  # of points, while they are listed
 _MOST_SPREAD = 1e5
 _VIOLATION = 1e-6  # of a certificate with unit weight
 
@@ -159,15 +160,27 @@ def _first(G: np.ndarray) -> np.ndarray:
 
 
 def few_points(form: Form, columns: np.ndarray) -> list[tuple[int, ...]] | None:
-    """Every assignment of whole columns that no row over them alone excludes; None if there are too many."""
-    with np.errstate(invalid="ignore"):
-        count = np.where(form.whole[columns], form.high[columns] - form.low[columns] + 1, np.inf)
-    if count.prod() > _MOST_POINTS:
+    """Every assignment of whole columns that no row over them alone excludes; None if there are too many.
+
+    Column by column, without what a row excludes whatever follows: the permutations of an assignment are few, its 0-1 vectors are not."""
+    low, high = form.low[columns], form.high[columns]
+    if not (form.whole[columns] & np.isfinite(low) & np.isfinite(high)).all() or (high - low >= _MOST_POINTS).any():
         return None
     rows = one_sided(form, redundant=True)
     alone = ~(rows.P[:, np.setdiff1d(np.arange(form.n), columns)] != 0).any(1)
-    every = itertools.product(*(range(int(form.low[j]), int(form.high[j]) + 1) for j in columns.tolist()))
-    return [v for v in every if not (rows.P[alone][:, columns] @ np.array(v, float) > rows.q[alone] + 1e-6).any()]
+    P, q = rows.P[alone][:, columns], rows.q[alone] + 1e-6
+    least = np.minimum(P * low, P * high)
+    rest = least.sum(1) - np.cumsum(least, axis=1).T  # (column, row): the least that the columns after it add
+    points, activity = np.zeros((1, 0)), np.zeros((1, len(q)))
+    for k in range(len(columns)):
+        values = np.arange(low[k], high[k] + 1)
+        if len(points) * len(values) > _MOST_PARTS:
+            return None
+        activity = (activity[:, None, :] + values[None, :, None] * P[None, None, :, k]).reshape(len(points) * len(values), len(q))
+        points = np.column_stack([np.repeat(points, len(values), axis=0), np.tile(values, len(points))])
+        kept = (activity + rest[k] <= q).all(1)
+        points, activity = points[kept], activity[kept]
+    return None if len(points) > _MOST_POINTS else [tuple(v) for v in points.astype(int).tolist()]
 
 
 def point_by_point(sides: Sides, form_a: Form, form_b: Form, by: Map, valued: bool) -> Containment:
@@ -201,7 +214,7 @@ def point_by_point(sides: Sides, form_a: Form, form_b: Form, by: Map, valued: bo
                 out.open("whether a point has a completion is not known")
                 return out
             f, g = (-v if p.maximize else v for v, p in ((one.objective, sides.a), (two.objective, sides.b)))
-            if abs(f - g) > LOOSE * max(abs(f), abs(g), Fraction(1, 10**6)):
+            if worth_apart(f, g):
                 out.witness = sides.valued_apart(one.point, abs(f - g) / 2)
         elif (one.answer, two.answer) != ("yes", "yes") and out.witness is None:
             out.open("whether a point has a completion is not known")

@@ -12,15 +12,16 @@ from typing import Literal
 import numpy as np
 
 from orpipe.problem import Problem
-from orpipe.verify.equivalence.changes import with_objective_column
-from orpipe.verify.equivalence.containment import Containment, contained, objectives
+from orpipe.verify.equivalence.changes import OBJECTIVE, with_objective_column
+from orpipe.verify.equivalence.containment import Containment, best_point, contained, objectives
 from orpipe.verify.equivalence.forms import one_sided
 from orpipe.verify.equivalence.lifting import certificates, point_by_point
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.pairing import Map, Pair
 from orpipe.verify.equivalence.probes import Probes, probes
 from orpipe.verify.equivalence.project import Demands, demands
-from orpipe.verify.equivalence.region import Clock, OutOfTime, Region
+from orpipe.verify.equivalence.reach import Clock, OutOfTime
+from orpipe.verify.equivalence.region import Region
 from orpipe.verify.equivalence.witness import Side, Sides, Witness
 
 State = Literal["equal", "different", "open"]
@@ -186,6 +187,8 @@ class Mapped:
         """Some column outside the map has a cost: compare the sets {decisions, t : t at least the objective}."""
         if self.scale_free:
             return Finding("open", reason="columns without counterpart have costs, and the scale of the objective is free")
+        if (found := self._extremes()) is not None:
+            return found
         a, b = with_objective_column(self.a), with_objective_column(self.b)
         by = replace(self.by, pairs=(*self.by.pairs, Pair(a.n_vars - 1, b.n_vars - 1)))
         wider = Mapped(a, b, by, self.clock)
@@ -195,10 +198,27 @@ class Mapped:
         wider.sides = replace(wider.sides, decisions=decisions)
         return wider._judge()
 
+    def _extremes(self) -> Finding | None:
+        """The best and the worst point of either model, held against the other: where decisions differ, it often shows there."""
+        sides = self.sides
+        pair: tuple[tuple[Side, Problem], ...] = (("a", sides.a), ("b", sides.b))
+        for turned in (False, True):
+            for side, mine in pair:
+                point = best_point(sides.region(side), replace(mine, maximize=mine.maximize != turned))
+                if point is None:
+                    continue
+                if (witness := sides.excluded(side, point)) is not None:
+                    return Finding("different", what="set", witness=witness)
+                if (witness := sides.valued_at(side, point)) is not None:
+                    return Finding("different", what="objective", witness=witness)
+        return None
+
     def _lifted(self, asked_a: Demands, asked_b: Demands, first: Containment, second: Containment) -> Finding:
         """Completions in the models whose other columns could not be eliminated."""
         if missing := self._missing(asked_a, asked_b):
             return Finding("open", reason=f"decision '{missing}' has no counterpart")
+        if not self.scale_free and self.a.columns[-1] != OBJECTIVE and (shown := self._extremes()) is not None:
+            return shown
         method, count, proofs, stuck = "projection", 0, set(), ""
         tasks: list[tuple[bool, Side, Form, Form, Map]] = [
             (asked_b.complete, "a", self.form_a, self.form_b, self.back),

@@ -13,7 +13,7 @@ from orpipe.problem import Problem
 from orpipe.roles import asked
 from orpipe.solve import Label, Outcome, label, settle, solver
 from orpipe.verify.equivalence.evidence import number
-from orpipe.verify.equivalence.region import Clock, OutOfTime
+from orpipe.verify.equivalence.reach import Clock, OutOfTime
 from orpipe.verify.verdict import Policy
 
 _TOLERANCE = Policy()

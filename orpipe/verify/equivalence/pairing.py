@@ -29,7 +29,7 @@ class Pair:
 
     @property
     def plain(self) -> bool:
-        return self.scale == 1 and self.shift == 0
+        return (self.scale is ONE or self.scale == 1) and (self.shift is NONE or self.shift == 0)
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class Map:
         return all(abs(p.scale) == 1 for p in self.pairs)
 
     def reversed(self) -> Map:
-        return replace(self, pairs=tuple(sorted((Pair(p.b, p.a, 1 / p.scale, -p.shift / p.scale) for p in self.pairs),
-                                                key=lambda p: p.a)))
+        turned = (Pair(p.b, p.a) if p.plain else Pair(p.b, p.a, 1 / p.scale, -p.shift / p.scale) for p in self.pairs)
+        return replace(self, pairs=tuple(sorted(turned, key=lambda p: p.a)))
 
     def image(self, point: Sequence[Fraction]) -> dict[int, Fraction]:
         """Values of b's columns at a point of a."""
-        return {p.b: p.scale * point[p.a] + p.shift for p in self.pairs}
+        return {p.b: point[p.a] if p.plain else p.scale * point[p.a] + p.shift for p in self.pairs}
 
 
 def carried(P: np.ndarray, q: np.ndarray, by: Map, n: int) -> tuple[np.ndarray, np.ndarray]:

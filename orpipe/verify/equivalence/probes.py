@@ -17,7 +17,8 @@ from orpipe.verify.equivalence.forms import keys
 from orpipe.verify.equivalence.lifting import Lifted, lifted
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
-from orpipe.verify.equivalence.region import Beyond, Clock, OutOfTime, Point, Region, Within
+from orpipe.verify.equivalence.reach import Beyond, Clock, OutOfTime, Point, Within
+from orpipe.verify.equivalence.region import Region
 from orpipe.verify.equivalence.witness import Side, Sides, complete
 
 PROBES = 48

@@ -11,7 +11,7 @@ from orpipe.problem import Problem
 from orpipe.verify.equivalence import optimum
 from orpipe.verify.equivalence.evidence import Comparison
 from orpipe.verify.equivalence.normalise import snapped
-from orpipe.verify.equivalence.region import Clock, OutOfTime
+from orpipe.verify.equivalence.reach import Clock, OutOfTime
 from orpipe.verify.verdict import Verdict
 
 

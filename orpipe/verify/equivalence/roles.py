@@ -10,14 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from orpipe.verify.equivalence.canonical import Centred, Graph, centred, classes, literal_classes
+from orpipe.verify.equivalence.canonical import Centred, Graph, Isomorphism, agree, centred, classes, literal_classes
 from orpipe.verify.equivalence.forms import Rows, one_sided
-from orpipe.verify.equivalence.normalise import Form
+from orpipe.verify.equivalence.normalise import Form, tidy
 from orpipe.verify.equivalence.pairing import Map, of_isomorphism
 
 _MOST_ATTEMPTS = 14
 _MOST_COLUMNS = 250  # of an assignment
 _HASHES = 8
+_MOST_SYMMETRIES = 800  # refinements
 
 
 def part_maps(f: Form, g: Form, needed: np.ndarray) -> Iterator[Map]:
@@ -27,6 +28,22 @@ def part_maps(f: Form, g: Form, needed: np.ndarray) -> Iterator[Map]:
         return
     for a, b in ((_as_it_is(f), _as_it_is(g)), (centred(f), centred(g))):
         yield from _part_maps(a, b, needed)
+
+
+def thinned_map(f: Form, g: Form, needed: np.ndarray) -> Map | None:
+    """Of a wider form g, with its further columns (of costs that f does not know, a penalty say) at 0: f again, under another order.
+
+    needed (n,): columns of f that a trusted map has to tell apart, without choice.  None if it is not f."""
+    cost, other_cost = classes(f.cost, g.cost)
+    extra = ~np.isin(other_cost, cost)
+    if not 0 < extra.sum() == g.n - f.n or (g.low[extra] > 0).any() or (g.high[extra] < 0).any():
+        return None
+    a, b = centred(f), centred(tidy(g.take_columns(~extra)))
+    graph = Graph.of(a, b) if len(a.rows) == len(b.rows) and not b.form.empty else None
+    found = None if graph is None else next((s for s in graph.search(tries=60) if agree(a, b, s)), None)
+    if graph is None or found is None:
+        return None
+    return replace(of_isomorphism(found, a, b, "parts"), trusted=bool(graph.told[needed].all()))
 
 
 def _as_it_is(form: Form) -> Centred:
@@ -52,7 +69,8 @@ def _part_maps(a: Centred, b: Centred, needed: np.ndarray) -> Iterator[Map]:
         found = None if graph is None else next(graph.search(tries=60), None)
         if found is None or graph is None:
             return None
-        return replace(of_isomorphism(found, a, b, "parts"), trusted=bool(graph.told[needed].all()))
+        trusted = bool(graph.told[needed].all()) or _up_to_symmetry(graph, found, b)
+        return replace(of_isomorphism(found, a, b, "parts"), trusted=trusted)
 
     same = [i for i, kind in enumerate(left) if kind not in odd]
     same_other = [i for i, kind in enumerate(right) if kind not in odd]
@@ -70,6 +88,18 @@ def _part_maps(a: Centred, b: Centred, needed: np.ndarray) -> Iterator[Map]:
     found = attempt(same, same_other)
     if found is not None:
         yield found
+
+
+def _up_to_symmetry(graph: Graph, first: Isomorphism, b: Centred) -> bool:
+    """Is every relabelling of the parts the first one followed by a symmetry of all of b (its bins, say, in another order)?  What one of
+    them refutes, all do."""
+    n = b.form.n
+    for other in graph.search(tries=_MOST_SYMMETRIES):
+        to, sign = np.empty(n, int), np.empty(n)
+        to[first.to], sign[first.to] = other.to, first.sign * other.sign
+        if not agree(b, b, Isomorphism(to, sign)):
+            return False
+    return not graph.cut_short
 
 
 def _blurred(literals: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,8 @@ from orpipe.problem import Problem, Violation
 from orpipe.solve import Outcome
 from orpipe.verify.equivalence.changes import Bound, with_bounds
 from orpipe.verify.equivalence.pairing import Map
-from orpipe.verify.equivalence.region import Point, Region
+from orpipe.verify.equivalence.reach import LOOSE, Point
+from orpipe.verify.equivalence.region import Region
 
 SIGNIFICANT = 1e-9  # a violation, relative to the terms of its row
 Side = Literal["a", "b"]
@@ -77,15 +78,20 @@ def complete(region: Region, problem: Problem, fixed: Mapping[int, Fraction], be
 def _outside(problem: Problem, fixed: Mapping[int, Fraction]) -> tuple[Violation, ...]:
     """Bounds and integrality that the values break by themselves."""
     found = []
+    low, high = problem.lower_exact, problem.upper_exact
+    has_low, has_high, whole = np.isfinite(problem.lower).tolist(), np.isfinite(problem.upper).tolist(), problem.integer.tolist()
+    lows, highs = low.num.tolist(), high.num.tolist()
     for j, value in fixed.items():
-        name = problem.columns[j]
-        low, high = problem.lower_exact, problem.upper_exact
-        noise = Fraction(1, 10**9) * max(abs(value), Fraction(1, 10**3))
-        if np.isfinite(problem.lower[j]) and (gap := Fraction(int(low.num[j]), low.den) - value) > noise:
+        up, down = value.numerator, value.denominator
+        below, above = has_low[j] and up * low.den < lows[j] * down, has_high[j] and up * high.den > highs[j] * down
+        if not (below or above or (whole[j] and down != 1)):
+            continue
+        name, noise = problem.columns[j], Fraction(1, 10**9) * max(abs(value), Fraction(1, 10**3))
+        if below and (gap := Fraction(lows[j], low.den) - value) > noise:
             found.append(Violation(name, "lower", gap))
-        if np.isfinite(problem.upper[j]) and (gap := value - Fraction(int(high.num[j]), high.den)) > noise:
+        if above and (gap := value - Fraction(highs[j], high.den)) > noise:
             found.append(Violation(name, "upper", gap))
-        if problem.integer[j] and (off := abs(value - round(value))) > noise:
+        if whole[j] and (off := abs(value - round(value))) > noise:
             found.append(Violation(name, "integer", off))
     return tuple(found)
 
@@ -141,9 +147,9 @@ class Sides:
             return None
         return Witness(allowed_by, named(mine, dict(enumerate(point))), named(theirs, image), found.broken)
 
-    def valued_apart(self, point: Point, by: Fraction, factor: Fraction = Fraction(1), constant: Fraction = Fraction(0)) -> Witness | None:
-        """A witness if, for the decisions of this point of a, the best objectives differ by at least `by`: g from
-        factor * f + constant, both minimised."""
+    def valued_apart(self, point: Point, by: Fraction | None = None) -> Witness | None:
+        """A witness if, for the decisions of this point of a, the best objectives (minimised) differ by at least `by`, or else by
+        more than they agree to."""
         if self.a.violations(point):
             return None
         image = self.decisions.image(point)
@@ -152,9 +158,24 @@ class Sides:
         if mine.objective is None or theirs.objective is None:
             return None
         f, g = (-v if p.maximize else v for v, p in ((mine.objective, self.a), (theirs.objective, self.b)))
-        gap = abs(g - factor * f - constant)
-        return Witness("a", named(self.a, dict(enumerate(point))), named(self.b, image), (), mine.objective, theirs.objective) \
-            if gap >= by else None
+        if abs(f - g) < by if by is not None else not worth_apart(f, g):
+            return None
+        return Witness("a", named(self.a, dict(enumerate(point))), named(self.b, image), (), mine.objective, theirs.objective)
+
+    def valued_at(self, side: Side, point: Point) -> Witness | None:
+        """valued_apart for the decisions of a point of either model."""
+        if side == "b":
+            image = self.decisions.reversed().image(point)
+            there = complete(self.in_a, self.a, image).point
+            if there is None:
+                return None
+            point = there
+        return self.valued_apart(point)
+
+
+def worth_apart(f: Fraction, g: Fraction) -> bool:
+    """Do two objectives differ by more than they are expected to agree to?"""
+    return abs(f - g) > LOOSE * max(abs(f), abs(g), Fraction(1, 10**6))
 
 
 def named(problem: Problem, values: Mapping[int, Fraction]) -> dict[str, Fraction]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ import pytest
 from orpipe import cli
 from orpipe.console import run
 from orpipe.errors import NotFound, UsageError
+from orpipe.exact import Exact
 from orpipe.ground import ground
 from orpipe.instances import draw, stream
 from orpipe.mutate import mutants
 from orpipe.problem import Problem
 from orpipe.testing import bench_verifier as bench
+from orpipe.testing import bench_verifier_tables as shown
 from orpipe.testing import equivalence_truth as truth
 from orpipe.testing.command import ROOT
 from orpipe.testing.verifier_corpus import Cell, Pair, disguised, labelled_pairs, pairs, references, scaled
@@ -73,11 +77,59 @@ def test_a_wrong_verdict_is_a_fault_whatever_the_label_says() -> None:
     assert bench.settle(same, honest, tally) is False
     assert "independent proof: the same" in tally.faults[-1]
     score = bench.Score("x")
-    score.count(pair, True, True, 0.001, "said")
-    score.count(pair, True, None, 0.002, "said")
-    score.count(pair, False, False, 0.003, "said")
+    score.count(pair, True, True, bench.Spent(1), "said")
+    score.count(pair, True, None, bench.Spent(2), "said")
+    score.count(pair, False, False, bench.Spent(3), "said")
     assert (score.caught, score.wrong, score.undecided, len(score.misses)) == (0, 2, 1, 3)
-    assert score.cells()[1:5] == ["0.00%", "0.00%", "1 (33.33%)", "2"]
+    assert shown.cells(score)[1:5] == ["0.00%", "0.00%", "1 (33.33%)", "2"]
+
+
+def test_misses_are_told_by_operator_and_family_and_the_words_hold_the_figures() -> None:
+    pair = next(p for p in knapsack() if p.kind == "mutant")
+    tally = bench.Tally()
+    for method in (*bench.BASELINES, *bench.OURS.values()):
+        score = tally.score(method)
+        for answer in (False, False, None if method == bench.OURS["anonymous"] else False, method in bench.BASELINES):
+            score.count(pair, True, answer, bench.Spent(2.0, 1.0), "said")
+    anonymous = tally.scores[bench.OURS["anonymous"]]
+    assert shown.missed(anonymous) == f"{pair.operator} 1 (knapsack 1)" and shown.missed(tally.scores[bench.OURS["kept"]]) == ""
+    assert shown.cells(anonymous)[-2:] == ["2.0 / 2.0", "1.0 / 1.0"]
+    text = shown.readme_block(tally, ["knapsack"], [1, 3], 2)
+    assert "lets 25.00% of the proved mis-modellings pass" in text and "caught 100% where names are kept, 75.00% without names" in text
+    assert f"Not decided or wrong, no names: {pair.operator} 1 (knapsack 1)." in text and "levels 1, 3," in text
+
+
+def test_progress_is_told_with_an_estimate() -> None:
+    lines: list[str] = []
+    tally = bench.measured(["knapsack"], [1, 2], sample=1, budget=4.0, regimes=["kept"], outside=False, say=lines.append)
+    assert len(lines) == 3 and "knapsack level 2, part 1 of 2; 37%, about" in lines[0] and "100%, about 0.0 min left" in lines[-1]
+    kept = tally.scores[bench.OURS["kept"]]
+    # the parts of a cell are all of its pairs, once
+    assert kept.harmless + kept.different == sum(len(list(pairs(Cell("knapsack", "standard", level), 1))) for level in (1, 2))
+
+
+def test_truth_is_settled_within_its_seconds_whatever_the_model() -> None:
+    """A subset-sum row (one unit less of capacity) takes solvers minutes to prove; a point that uses the unit is found at once."""
+    a = next(p for p in pairs(Cell("knapsack", "standard", 3), 1)).a
+    tight = replace(a, row_upper=a.row_upper - 1, row_upper_exact=a.row_upper_exact - Exact.of([1.0]))
+    began = time.perf_counter()
+    assert truth.equal(a, tight) is False
+    assert truth.equal(a, a) is True
+    assert truth.equal(a, tight, seconds=0.0) in (False, None)
+    assert time.perf_counter() - began < 20
+
+
+def test_a_difference_in_worth_is_checked_on_its_own() -> None:
+    """limit-as-penalty: the witness names an objective that one model reaches and the other does not."""
+    instance = draw("diet", 1, 0, 0)
+    b = ground(next(m for m in mutants(instance.linear) if m.operator.id == "limit-as-penalty").model, instance.data)
+    found = compare(instance.problem, b)
+    assert found.verdict is Verdict.NOT_EQUIVALENT and found.witness is not None
+    assert truth.holds(instance.problem, b, found) is True
+    assert truth.holds(b, b, found) is False  # the other model reaches it as well
+    cheaper = {**found.witness.point, "objective value": found.witness.point["objective value"] - 10**6}
+    lied = replace(found, witness=replace(found.witness, point=cheaper))
+    assert truth.holds(instance.problem, b, lied) is False  # nor does the first
 
 
 def test_tilted_objectives_tell_models_apart_and_never_one_from_itself() -> None:
@@ -91,19 +143,17 @@ def test_tilted_objectives_tell_models_apart_and_never_one_from_itself() -> None
 
 def test_re_draws_refute_what_one_data_set_cannot() -> None:
     """Without names the optimum alone is known; a mutant that agrees here differs on other data, and agreement proves nothing."""
-    instance = draw("bin_packing", 1, 0, 0)
-    a = instance.problem
-    mutant = next(m for m in mutants(instance.linear) if str(m) == "binary-as-integer: variable y")
-    found = next(p for p in pairs(Cell("bin_packing", "standard", 1)) if p.operator == "binary-as-integer" and "y" in p.site)
-    stranger = disguised(ground(mutant.model, instance.data), "anonymous", stream(0, "names"))
-    alone = compare(a, stranger)
+    cell = Cell("facility_location_capacitated", "standard", 1)
+    found = next(p for p in pairs(cell) if p.operator == "max-for-sum" and "carriage (i)" in p.site)
+    a, stranger = found.a, disguised(found.b, "anonymous", stream(0, "names"))
+    alone = compare(a, stranger, budget=60.0)
     assert alone.verdict is Verdict.SAME_OPTIMUM
     redraws = found.redraws()
-    refuted = compare(a, stranger, redraws=redraws)
+    refuted = compare(a, stranger, budget=60.0, redraws=redraws)
     assert (refuted.verdict, refuted.method) == (Verdict.NOT_EQUIVALENT, "redraw")
     assert refuted.evidence["redraw"] >= 1 and "on other data" in refuted.sentence
     same = [Redraw(r.reference, r.reference) for r in redraws[:3]]
-    agreed = compare(a, stranger, redraws=same)
+    agreed = compare(a, stranger, budget=60.0, redraws=same)
     assert agreed.verdict is Verdict.SAME_OPTIMUM and agreed.evidence["redraws"] == 3
     # where names settle it, nothing is re-drawn
     assert "redraws" not in compare(a, a, redraws=same).evidence
@@ -121,17 +171,17 @@ def test_absent_files_are_skipped_and_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(bench, "_judge_outside", lambda budget: bench.Tally())
     tally = bench.measured([], [1])
     assert len(tally.skipped) == 2 and "formulation_pairs: not beside the checkout" in tally.skipped[0]
-    text = bench.readme_block(tally, [], [1], 1)
-    assert text.startswith(bench.START) and "Skipped: bench4opt_sample" in text
+    text = shown.readme_block(tally, [], [1], 1)
+    assert text.startswith(shown.START) and "Skipped: bench4opt_sample" in text
 
 
 def test_the_readme_has_one_block_for_the_table() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert bench.with_block(readme, "TABLE").count("TABLE") == 1
+    assert shown.with_block(readme, "TABLE").count("TABLE") == 1
     with pytest.raises(UsageError, match="holds 0 blocks"):
-        bench.with_block("nothing", "TABLE")
+        shown.with_block("nothing", "TABLE")
 
 
 def test_shares_are_never_rounded_up_to_all() -> None:
     shares: Sequence[tuple[int, int, str]] = ((0, 0, "-"), (5, 5, "100%"), (99999, 100000, "99.99%"), (1, 3, "33.33%"))
-    assert [bench._share(a, b) for a, b, _ in shares] == [text for _, _, text in shares]
+    assert [shown.share(a, b) for a, b, _ in shares] == [text for _, _, text in shares]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from dataclasses import replace
 
@@ -20,6 +21,9 @@ from orpipe.problem import Problem
 from orpipe.testing import equivalence_truth as truth
 from orpipe.testing.verifier_corpus import SHARED, disguised
 from orpipe.verify import compare
+from orpipe.verify.equivalence.lifting import few_points
+from orpipe.verify.equivalence.normalise import normalise
+from orpipe.verify.equivalence.roles import thinned_map
 from orpipe.verify.verdict import Verdict
 
 PAIRS = SHARED / "formulation_pairs"
@@ -156,3 +160,71 @@ def test_labelled_pairs_are_never_contradicted() -> None:
                 decided += 1
                 assert (found.verdict is Verdict.EQUIVALENT) is p["equivalent"], f"{p['a']} {p['b']}: {found}"
     assert decided >= 42
+
+
+def test_points_are_listed_whole_and_without_those_that_rows_exclude() -> None:
+    for name in ("knapsack", "bin_packing", "facility_location_capacitated", "tsp"):
+        form = normalise(draw(name, 1, 0, 0).problem)
+        columns = np.flatnonzero(form.whole & np.isfinite(form.high))[:9]
+        alone = ~(form.A[:, np.setdiff1d(np.arange(form.n), columns)] != 0).any(1)
+        every = itertools.product(*(range(int(form.low[j]), int(form.high[j]) + 1) for j in columns))
+        values = [(v, form.A[alone][:, columns] @ np.array(v)) for v in every]
+        assert few_points(form, columns) == [v for v, sums in values if ((form.lo[alone] <= sums) & (sums <= form.hi[alone])).all()]
+    assert few_points(form, np.arange(form.n)) is None  # amounts among them
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_huge_big_m_on_a_flow_changes_no_tour(level: int) -> None:
+    """The loads may circulate, the tours may not: every tour is completed in both models."""
+    instance = draw("tsp", level, 0, 0, formulation="flow")
+    huge = next(m for m in mutants(instance.linear) if m.operator.id == "big-m-huge")
+    b = replace(ground(huge.model, instance.data), decision=np.ones(instance.problem.n_vars, bool))
+    found = compare(instance.problem, b, budget=60.0)
+    assert found.verdict is Verdict.EQUIVALENT and found.method in ("containment", "projection"), str(found)
+
+
+@pytest.mark.parametrize("family", ["diet", "transportation", "lot_sizing_capacitated"])
+def test_a_limit_that_became_a_penalty_is_seen_without_names(family: str) -> None:
+    """Without its further column the mutant is the reference, in one way only: that pins the map, and under it a point refutes."""
+    instance = draw(family, 1, 0, 0)
+    seen = 0
+    for mutant in (m for m in mutants(instance.linear) if m.operator.id == "limit-as-penalty"):
+        b = disguised(ground(mutant.model, instance.data), "anonymous", np.random.default_rng(1))
+        found = compare(instance.problem, b, budget=60.0)
+        assert found.verdict is not Verdict.EQUIVALENT or truth.equal(instance.problem, ground(mutant.model, instance.data)) is not False
+        seen += found.verdict in WRONG
+    assert seen
+
+
+def test_a_further_column_pins_no_map_where_the_rest_is_symmetric() -> None:
+    """Two interchangeable columns: which is which is a choice, and a choice refutes nothing."""
+    def model(cost: list[float], matrix: list[list[float]], high: list[float]) -> Problem:
+        n = len(cost)
+        return Problem.from_arrays(cost=cost, matrix=np.array(matrix), row_lower=[2.0, *[-np.inf] * (len(high) - 1)], row_upper=high, lower=[0.0] * n,
+                                   upper=[9.0] * n, integer=[False] * n)
+
+    a = normalise(model([1, 1], [[1, 1]], [np.inf]))
+    b = normalise(model([7, 1, 1], [[0, 1, 1], [1, 1, 2]], [np.inf, 50.0]))
+    found = thinned_map(a, b, np.ones(2, bool))
+    assert found is None or not found.trusted
+    apart = normalise(model([1, 2], [[1, 1]], [np.inf]))
+    wider = normalise(model([7, 2, 1], [[1, 1, 1]], [np.inf]))
+    pinned = thinned_map(apart, wider, np.ones(2, bool))
+    assert pinned is not None and pinned.trusted and [(p.a, p.b) for p in pinned.pairs] == [(0, 2), (1, 1)]
+    # the further column cannot be at 0, or there is none
+    assert thinned_map(apart, replace(wider, low=wider.low + 1.0), np.ones(2, bool)) is None and thinned_map(a, a, np.ones(2, bool)) is None
+
+
+@pytest.mark.parametrize("operator", ["equality-relaxed", "binary-as-integer"])
+def test_alike_bins_leave_the_map_certain_up_to_their_order(operator: str) -> None:
+    """Any order of the bins is as good as another, so what one of them refutes is refuted; data that agree on the optimum do not hide it."""
+    instance = draw("bin_packing", 1, 0, 0)
+    mutant = next(m for m in mutants(instance.linear) if m.operator.id == operator)
+    b = disguised(ground(mutant.model, instance.data), "anonymous", np.random.default_rng(2))
+    found = compare(instance.problem, b, budget=60.0)
+    assert found.verdict is Verdict.NOT_EQUIVALENT and found.witness is not None, str(found)
+    for change in reformulations():  # harmless ones are never refuted
+        changed = change.apply(instance.problem, np.random.default_rng(4))
+        if changed is not None:
+            harmless = compare(instance.problem, disguised(changed, "anonymous", np.random.default_rng(5)), budget=60.0)
+            assert harmless.verdict in (Verdict.EQUIVALENT, Verdict.SAME_OPTIMUM), f"{change.id}: {harmless}"
