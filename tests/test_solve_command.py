@@ -146,6 +146,19 @@ def test_the_folder_of_out_is_made_before_anything_is_solved(folder: Path, solve
     assert [f["outcome"] for f in json.loads(out.read_text())] == ["optimal"] and list(out.parent.iterdir()) == [out]
 
 
+def test_out_may_be_a_link_or_a_device_and_stays_one(folder: Path, solve: Solve) -> None:
+    link, kept = folder / "link.json", folder / "sub" / "kept.json"
+    kept.write_text("[]")
+    link.symlink_to(kept)
+    assert solve(folder / "a.lp", "--out", link)[0] == 0
+    assert link.is_symlink() and [f["outcome"] for f in json.loads(kept.read_text())] == ["optimal"]
+    os.mkfifo(pipe := folder / "pipe")
+    heard = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert solve(folder / "a.lp", "--out", pipe)[0] == 0
+    assert pipe.is_fifo() and json.loads(os.read(heard, 1 << 16))[0]["outcome"] == "optimal"
+    os.close(heard)
+
+
 @pytest.mark.parametrize(("out", "code", "words"), [
     ("sub", 2, "is a folder; name a file in it"), ("a.lp/found.json", 3, "check the path, its rights"),
     (f"{'x' * 300}.json", 3, "File name too long")])

@@ -81,10 +81,11 @@ def _kept(out: Path | None) -> Iterator[Callable[[str], object]]:
     if not out.parent.is_dir():
         out.parent.mkdir(parents=True)
         say(f"folder '{out.parent}' is made for the findings")
-    part = out.with_name(f"{out.name}.part")
+    real = out.resolve()  # a link stays one
+    part = real.with_name(f"{real.name}.part")
     part.touch()
     try:
-        yield lambda text: part.write_text(text, encoding="utf-8") and part.replace(out)
+        yield lambda text: part.write_text(text, encoding="utf-8") and part.replace(real)
     finally:
         part.unlink(missing_ok=True)
 
