@@ -32,6 +32,8 @@ class Journal:
         self._unsynced, self._synced_at = 0, time.monotonic()
         if path.is_dir():
             raise UsageError(f"'{path}' is a folder; name a file with --out")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"'{path}' is no plain file, and what was judged is read again to go on from there; name a file with --out")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:

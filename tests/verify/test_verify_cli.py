@@ -180,6 +180,14 @@ def test_the_journal_cuts_a_torn_end_and_knows_what_is_done(tmp_path: Path) -> N
         assert out.read_bytes() == whole
 
 
+def test_a_folder_or_a_pipe_is_no_place_for_verdicts(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place, words in ((tmp_path, "is a folder"), (tmp_path / "pipe", "is no plain file")):
+        with pytest.raises(UsageError, match=words):
+            Journal(place, {})
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"] and (tmp_path / "pipe").is_fifo()
+
+
 def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
     with Journal(tmp_path / "v.jsonl", {}), pytest.raises(UsageError, match="another run"):
         Journal(tmp_path / "v.jsonl", {})
