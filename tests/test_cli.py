@@ -357,7 +357,12 @@ def test_bars_on_a_terminal_and_a_stop_that_can_be_gone_on_with(tmp_path: Path) 
     assert re.search(MOVED, shown)
     assert shown.rstrip().endswith("orpipe: stopped; run the same command again to go on where it was") and "Traceback" not in shown
     assert list(work.glob("*/chunk-*.gz")) and not out.exists()
-    assert not [p for p in Path("/proc").glob("[0-9]*/stat") if session(p) == process.pid], "workers are gone"
+    for _ in range(200):  # they are told to end when their parent does
+        left = [p for p in Path("/proc").glob("[0-9]*/stat") if session(p) == process.pid]
+        if not left:
+            break
+        time.sleep(0.1)
+    assert left == [], "workers are gone"
 
 
 def session(stat: Path) -> int | None:
