@@ -16,6 +16,7 @@ from orpipe.verify.equivalence.changes import OBJECTIVE, with_objective_column
 from orpipe.verify.equivalence.containment import Containment, best_point, contained, objectives
 from orpipe.verify.equivalence.forms import one_sided
 from orpipe.verify.equivalence.lifting import certificates, point_by_point
+from orpipe.verify.equivalence.loosening import loosened
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.pairing import Map, Pair
 from orpipe.verify.equivalence.probes import Probes, probes
@@ -110,9 +111,21 @@ class Mapped:
         found = self._judge()
         plain = len(self.sides.decisions.pairs) == len(self.by.pairs)
         if found.state == "open" and not plain and self.sides.decisions.pairs:
+            if (proved := self._loosened()) is not None:
+                return proved
             narrow = replace(self, by=self.sides.decisions)
             return narrow._judge()
         return found
+
+    def _loosened(self) -> Finding | None:
+        """Equal once each model is without the row sides that its auxiliaries meet for free; None if not so, or not proved."""
+        own = self.roles.free_b.copy()
+        own[self.sides.decisions.b] = False
+        a, b = loosened(self.a, ~self.roles.decision_a), loosened(self.b, own)
+        if a is self.a and b is self.b:
+            return None
+        found = replace(self, a=a, b=b)._judge()
+        return replace(found, method="projection") if found.state == "equal" and found.method != "probes" else None
 
     def _judge(self) -> Finding:
         asked_a = self._demands(self.form_a, self.by, self.roles.free_a, self.form_b)
