@@ -23,6 +23,7 @@ from orpipe.verify.equivalence.reach import Clock, Point, Within
 from orpipe.verify.equivalence.region import Region
 
 _SAMPLES = 10
+_SAMPLING = 0.1  # of the time that is left
 _MOST_TERMS = 3  # of a rule read off two rows
 _NOISE = 1e-7
 
@@ -74,34 +75,43 @@ def following(problem: Problem, form: Form, other: Form, by: Map, clock: Clock) 
 
 
 def _samples(region: Region, form: Form) -> Iterator[Point]:
-    rng = np.random.default_rng(form.n)
+    """Some; fewer where they take long."""
+    rng, until = np.random.default_rng(form.n), region.clock.share(_SAMPLING)
     for k in range(_SAMPLES):
         w = -form.cost if not k else rng.integers(-9, 10, form.n).astype(float)
         if w.any() and (point := extreme(region, region.problem, w)) is not None:
             yield point
+        if until.spent:
+            return
 
 
 def _candidates(rest: Lifted, e: int, form: Form) -> Iterator[Rule]:
-    """Whole columns of rows that it stands in, sums that a row of the other bounds in its place, its own bounds."""
-    whole, none = rest.whole[e], np.zeros(form.n)
+    """For a whole column its least value, the whole columns of rows that it stands in, its largest; for an amount sums that a row of
+    the other model bounds in its place, whole columns, its bounds."""
     held = rest.G[:, e] != 0
+    alone = np.flatnonzero(held & ((rest.G != 0).sum(1) == 1))
+    bounds = sorted({rest.q[i] / rest.G[i, e] for i in alone.tolist() if not rest.H[i].any()})
+    least = [Rule(np.zeros(form.n), round(v) if rest.whole[e] else v) for v in bounds]
     near = np.flatnonzero((rest.H[held] != 0).any(0) & form.whole)
+    if rest.whole[e]:
+        yield from least[:1]
+    else:
+        yield from _sums(rest, e, alone, form)
     for j in near.tolist():
         yield Rule(np.eye(1, form.n, j)[0])
-    alone = np.flatnonzero(held & ((rest.G != 0).sum(1) == 1))
-    if not whole:
-        rows = one_sided(form, redundant=True)
-        for i in alone.tolist():
-            g, used = rest.G[i, e], rest.H[i] != 0
-            size = np.abs(rest.H[i]).max(initial=0.0) / abs(g)
-            if not size or g < 0:
-                continue
-            alike = (np.abs(rows.raw[:, used] - rest.H[i, used] / g) <= 1e-9 * size).all(1) & (np.abs(rows.limit - rest.q[i] / g) <= 1e-9 * size)
-            for w in rows.raw[alike] - np.where(used, rest.H[i] / g, 0.0):
-                w = np.where(used, 0.0, w)
-                if 0 < np.count_nonzero(w) <= _MOST_TERMS:
-                    yield Rule(w)
+    yield from least
+
+
+def _sums(rest: Lifted, e: int, alone: np.ndarray, form: Form) -> Iterator[Rule]:
+    rows = one_sided(form, redundant=True)
     for i in alone.tolist():
-        if not rest.H[i].any():
-            value = rest.q[i] / rest.G[i, e]
-            yield Rule(none, float(round(value)) if whole else value)
+        g, used = rest.G[i, e], rest.H[i] != 0
+        if g < 0 or not used.any():
+            continue
+        w, limit = rest.H[i] / g, rest.q[i] / g
+        noise = 1e-9 * np.abs(w).max()
+        alike = (np.abs(rows.raw[:, used] - w[used]) <= noise).all(1) & (np.abs(rows.limit - limit) <= noise)
+        for other in rows.raw[alike]:
+            terms = np.where(used, 0.0, other)
+            if 0 < np.count_nonzero(terms) <= _MOST_TERMS:
+                yield Rule(terms)
