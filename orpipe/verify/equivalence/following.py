@@ -1,7 +1,7 @@
 """Completions by a rule: each further column as a fixed affine function of the shared ones, which all rows are then shown to keep.
 
     z_ij = y_i        a link opened wherever its depot is
-    P_t = p_t + r_t   what a row of one model bounds where a row of the other bounds that sum
+    P_t = p_t + r_t   what a row of one model bounds where a row of the other, the same but for these, bounds that sum
 
 A rule is a proposal; what proves that every point has a completion is that the rows, with the rules put in, hold on the other model.
 """
@@ -19,6 +19,7 @@ from orpipe.verify.equivalence.forms import one_sided
 from orpipe.verify.equivalence.lifting import Lifted, lifted
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map
+from orpipe.verify.equivalence.question import meant
 from orpipe.verify.equivalence.reach import Clock, Point, Within
 from orpipe.verify.equivalence.region import Region
 
@@ -110,8 +111,8 @@ def _sums(rest: Lifted, e: int, alone: np.ndarray, form: Form) -> Iterator[Rule]
             continue
         w, limit = rest.H[i] / g, rest.q[i] / g
         noise = 1e-9 * np.abs(w).max()
-        alike = (np.abs(rows.raw[:, used] - w[used]) <= noise).all(1) & (np.abs(rows.limit - limit) <= noise)
-        for other in rows.raw[alike]:
-            terms = np.where(used, 0.0, other)
+        same = np.abs(rows.raw[:, used] - w[used]) <= noise
+        for other in rows.raw[same.any(1) & (np.abs(rows.limit - limit) <= noise)]:
+            terms = np.where(np.abs(other - w) <= noise, 0.0, other - w)
             if 0 < np.count_nonzero(terms) <= _MOST_TERMS:
-                yield Rule(terms)
+                yield Rule(meant(terms))
