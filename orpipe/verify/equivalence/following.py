@@ -61,9 +61,10 @@ def following(problem: Problem, form: Form, other: Form, by: Map, clock: Clock) 
         return out
     W, constants = np.array([r.w for r in rules]), np.array([r.constant for r in rules])
     P, q = rest.H + rest.G @ W, rest.q - rest.G @ constants
+    unit = np.where(rest.G != 0, np.abs(rest.G), np.inf).min(1)  # rows in the numbers of the models, which are short
     P[np.abs(P) <= 1e-12 * (np.abs(rest.H) + np.abs(rest.G) @ np.abs(W))] = 0.0  # what cancels leaves rounding noise
     seen: set[tuple[bytes, float]] = set()
-    for w, limit in zip(P, q.tolist(), strict=True):
+    for w, limit in zip(P / unit[:, None], (q / unit).tolist(), strict=True):
         if (mark := (w.tobytes(), limit)) in seen:
             continue
         seen.add(mark)
