@@ -121,12 +121,10 @@ class _Engine:
             return self._search() or self._ranges() or self._left_over(self.reason)
         return self._left_over(self.reason)
 
-    def _ranges(self) -> Comparison | None:
-        """NOT_EQUIVALENT where it holds under every map."""
+    def _ranges(self) -> Comparison | None:  # holds under every map
         if self.scale_free or self.optima is None or self.optima.same_status != "optimal":
             return None
-        found = shown(self.a, self.b, self.clock, self.label)
-        if found is None:
+        if (found := shown(self.a, self.b, self.clock, self.label)) is None:
             return None
         return replace(self._done(Verdict.NOT_EQUIVALENT, "range", found.sentence, None, {"proofs": [found.proof]}), witness=found.witness)
 
@@ -161,10 +159,7 @@ class _Engine:
 
     def _covers(self, by: Map) -> bool:
         """Every decision of the reference is matched."""
-        roles = Roles.of(self.a, self.b, by)
-        hit = np.zeros(self.a.n_vars, bool)
-        hit[by.a] = True
-        return bool(hit[roles.decision_a].all())
+        return bool(np.isin(np.flatnonzero(Roles.of(self.a, self.b, by).decision_a), by.a).all())
 
     # -- structure
     def _structure(self) -> Comparison | None:
