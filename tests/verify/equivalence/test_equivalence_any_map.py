@@ -12,6 +12,7 @@ import pytest
 from orpipe.exact import Exact
 from orpipe.lp import read_lp
 from orpipe.problem import Problem
+from orpipe.testing.equivalence_truth import holds
 from orpipe.testing.verifier_corpus import Pair, labelled_pairs
 from orpipe.verify.equivalence.changes import bounded_by_rows
 from orpipe.verify.equivalence.engine import compare_problems
@@ -42,10 +43,12 @@ def test_a_worse_point_than_any_of_the_other_refutes_without_a_map() -> None:
     assert (found.verdict, found.method) == (Verdict.NOT_EQUIVALENT, "range"), found
     assert found.witness is not None and found.witness.point == {"h": 140, "d": 10} and found.witness.objective_a == 1460
     assert found.sentence.endswith("at an objective of 1460; every point of B has a better one")
+    assert holds(BAGS, digits, found) is True  # by another road
     # the reach of the other is larger where its digits go further: nothing is refuted
     wider = model("10 p + 100 q + 6 r + 60 s", " c1: p + 10 q + r + 10 s <= 150\n c2: 0.7 r + 7 s - 0.3 p - 3 q <= 0\n c3: r + 10 s >= 10",
                   "bounds\n p <= 9\n q <= 15\n r <= 9\n s <= 15\ngeneral\n p q r s")
     assert worse(BAGS, wider, Clock(5.0)) is None
+    assert holds(BAGS, wider, found) is False
 
 
 def test_an_estimate_that_may_grow_is_no_evidence() -> None:
