@@ -340,6 +340,19 @@ def _dearer(mine: Problem, theirs: Problem, w: Witness) -> Answer:
     return g - w.point[OBJECTIVE] > _NOISE * max(ONE, abs(g))
 
 
+def _past_the_worst(mine: Problem, theirs: Problem, w: Witness) -> Answer:
+    """Is the objective at the witness worse than all of the other model's?"""
+    point = mine.point(w.point)
+    if mine.violations(point):
+        return False
+    worst = label(replace(theirs, maximize=not theirs.maximize), time_limit=_SECONDS)
+    if w.objective_a is None or not isinstance(worst, Label) or worst.objective is None:
+        return None
+    here, there = (-float(mine.objective(point)) if mine.maximize else float(mine.objective(point))), \
+        (-worst.objective if theirs.maximize else worst.objective)
+    return here > there + 1e-9 * max(1.0, abs(there))
+
+
 def holds(a: Problem, b: Problem, found: Comparison) -> Answer:
     """For models whose columns keep their names."""
     if found.verdict is Verdict.WRONG_OPTIMUM:
@@ -352,6 +365,8 @@ def holds(a: Problem, b: Problem, found: Comparison) -> Answer:
     if w is None:
         return None
     mine, theirs = (a, b) if w.allowed_by == "a" else (b, a)
+    if found.method == "range":
+        return _past_the_worst(mine, theirs, w)
     if OBJECTIVE in w.point:
         return _dearer(mine, theirs, w)
     if set(w.point) - set(mine.columns):

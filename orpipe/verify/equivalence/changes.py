@@ -34,6 +34,31 @@ def with_bounds(problem: Problem, bounds: Mapping[int, Bound]) -> Problem:
     return replace(problem, **changed)
 
 
+def bounded_by_rows(problem: Problem) -> Problem:
+    """With what rows of one entry say as bounds, too, where these are tighter; the rows stay."""
+    single = np.flatnonzero(np.diff(problem.matrix.indptr) == 1)
+    low: dict[int, Fraction] = {}
+    high: dict[int, Fraction] = {}
+    for i in single.tolist():
+        at = int(problem.matrix.indptr[i])
+        j, a = int(problem.matrix.indices[at]), Fraction(int(problem.matrix_exact.num[at]), problem.matrix_exact.den)
+        if not a:
+            continue
+        for exact, floats, upper in ((problem.row_lower_exact, problem.row_lower, a < 0), (problem.row_upper_exact, problem.row_upper, a > 0)):
+            if not np.isfinite(floats[i]):
+                continue
+            end = Fraction(int(exact.num[i]), exact.den) / a
+            if upper and end < min(high.get(j, end + 1), _bound(problem.upper_exact, problem.upper, j, end + 1)):
+                high[j] = end
+            elif not upper and end > max(low.get(j, end - 1), _bound(problem.lower_exact, problem.lower, j, end - 1)):
+                low[j] = end
+    return with_bounds(problem, {j: (low.get(j), high.get(j)) for j in low.keys() | high.keys()}) if low or high else problem
+
+
+def _bound(exact: Exact, floats: np.ndarray, j: int, none: Fraction) -> Fraction:
+    return Fraction(int(exact.num[j]), exact.den) if np.isfinite(floats[j]) else none
+
+
 def with_row(problem: Problem, w: Exact, low: Fraction | None, high: Fraction | None, name: str = "_row") -> Problem:
     """With one more row low <= w @ x <= high."""
     entries = np.flatnonzero(w.num)

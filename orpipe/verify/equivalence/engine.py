@@ -29,6 +29,7 @@ from orpipe.verify.equivalence.names import Names, equal_names, index_maps
 from orpipe.verify.equivalence.normalise import Form, normalise, snapped
 from orpipe.verify.equivalence.pairing import Map, fitted, of_isomorphism
 from orpipe.verify.equivalence.project import substitutions
+from orpipe.verify.equivalence.ranges import shown
 from orpipe.verify.equivalence.reach import LOOSE, Clock, OutOfTime
 from orpipe.verify.equivalence.redraw import Redraw, redrawn
 from orpipe.verify.equivalence.roles import assignment_map, part_maps, thinned_map
@@ -117,8 +118,15 @@ class _Engine:
         if found is not None:
             return found
         if self.strict is None and not (self.form_a.empty or self.form_b.empty):
-            return self._search()
+            return self._search() or self._ranges() or self._left_over(self.reason)
         return self._left_over(self.reason)
+
+    def _ranges(self) -> Comparison | None:  # holds under every map
+        if self.scale_free or self.optima is None or self.optima.same_status != "optimal":
+            return None
+        if (found := shown(self.a, self.b, self.clock, self.label)) is None:
+            return None
+        return replace(self._done(Verdict.NOT_EQUIVALENT, "range", found.sentence, None, {"proofs": [found.proof]}), witness=found.witness)
 
     def _word_for_word(self) -> bool:
         return self.naming != "ignored" and self.a.difference(self.b, rtol=SAME) is None
@@ -151,10 +159,7 @@ class _Engine:
 
     def _covers(self, by: Map) -> bool:
         """Every decision of the reference is matched."""
-        roles = Roles.of(self.a, self.b, by)
-        hit = np.zeros(self.a.n_vars, bool)
-        hit[by.a] = True
-        return bool(hit[roles.decision_a].all())
+        return bool(np.isin(np.flatnonzero(Roles.of(self.a, self.b, by).decision_a), by.a).all())
 
     # -- structure
     def _structure(self) -> Comparison | None:
@@ -249,7 +254,7 @@ class _Engine:
         self.reason = finding.reason
         return None
 
-    def _search(self) -> Comparison:
+    def _search(self) -> Comparison | None:
         """Maps that names, labels, parts or looks propose.  Any may prove equivalence; only trusted ones refute."""
         queue = sorted(self._proposals(), key=lambda found: found[0])
         refuted: Comparison | None = None
@@ -268,7 +273,7 @@ class _Engine:
                 self._keep(found)
             else:
                 self.reason = "they differ under the maps that were tried, but no map is certain"
-        return refuted or self._left_over(self.reason)
+        return refuted
 
     def _proposals(self) -> Iterator[tuple[int, Map]]:
         seen = set()

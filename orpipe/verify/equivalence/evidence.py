@@ -45,7 +45,8 @@ class Comparison:
     """The outcome of comparing two models; a is the reference.
 
     method: identical, isomorphic, unit-scaled, substituted, aggregated, containment, projection, probes(k) for
-    EQUIVALENT; point, objective, optimum, status or redraw (the optima on other data) otherwise, and "" where nothing was decided.
+    EQUIVALENT; point, objective, optimum, status, range (the witness, a point of a, is worse than any of b, or the only one: ranges.py) or
+    redraw (the optima on other data) otherwise, and "" where nothing was decided.
     evidence "agree_to": EQUIVALENT within this relative tolerance, not number by number.
     map: the columns matched, where one was found.  witness: an exact point, for NOT_EQUIVALENT.  direction: coefficients, in
     the names of the model that forbids the point, of a function that goes further in the other.  evidence: what the

@@ -15,7 +15,7 @@ from orpipe.exact import Exact
 from orpipe.exact_lp import Vertex
 from orpipe.problem import Problem
 from orpipe.solve import Outcome, settle, solver
-from orpipe.verify.equivalence.changes import with_bounds, with_row
+from orpipe.verify.equivalence.changes import Bound, with_bounds, with_row
 from orpipe.verify.equivalence.reach import Below, Beyond, Open, Point, Reach, Within
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class Question:
 
     def answer(self) -> Reach:
         region = self.region
+        if self.cut_off():
+            return Within("exact")
         problem = self.aimed(region.relaxed)
         found = region.lp(problem, self.exact_limit)
         if isinstance(found, Below):
@@ -85,6 +87,15 @@ class Question:
         if all(found.point[j].denominator == 1 for j in region.whole.tolist()):
             return self.settled(found, place)
         return self.over_whole_points(replace(problem, integer=region.problem.integer), found)
+
+    def cut_off(self) -> bool:
+        """Is there no point beyond the limit by the relaxation alone, within the bounds that whole columns must then keep?  (A row over
+        switches, say, that only few settings break.)  One LP, proved by exact multipliers; False says nothing."""
+        bounds = beyond_bounds(self.region.problem, self.cost, self.exact_limit)
+        if not bounds:
+            return False
+        found = self.region.bounded_lp(with_bounds(self.aimed(self.region.relaxed), bounds), self.exact_limit)
+        return found is Outcome.INFEASIBLE or isinstance(found, Below)
 
     def endless(self) -> Reach:
         """The relaxation has no maximum: a point just above the limit will do, and any point if all are far above it."""
@@ -227,6 +238,32 @@ class Question:
             down, up = with_bounds(node, {split: (None, Fraction(floor))}), with_bounds(node, {split: (Fraction(floor + 1), None)})
             stack += [down, up] if value % 1 > Fraction(1, 2) else [up, down]
         return self.between() if between else Within("exact")
+
+
+def beyond_bounds(problem: Problem, w: Exact, limit: Fraction) -> dict[int, Bound]:
+    """Bounds that whole columns keep at every point with w @ x > limit, where tighter than their own; {} if nothing follows.
+
+    Each other column is taken at its best: x_j > (limit - best of the others) / w_j for w_j > 0, < for w_j < 0."""
+    used = np.flatnonzero(w.num).tolist()
+    if not problem.integer[used].any():
+        return {}
+    at_best = np.where(w.num[used] > 0, problem.upper[used], problem.lower[used])
+    if not np.isfinite(at_best).all():
+        return {}
+    low, high = problem.lower_exact, problem.upper_exact
+    weights = [Fraction(int(w.num[j]), w.den) for j in used]
+    best = [v * (Fraction(int(high.num[j]), high.den) if v > 0 else Fraction(int(low.num[j]), low.den)) for j, v in zip(used, weights, strict=True)]
+    room = sum(best, start=Fraction(0)) - limit
+    out: dict[int, Bound] = {}
+    for j, v, most in zip(used, weights, best, strict=True):
+        if not problem.integer[j]:
+            continue
+        end = (most - room) / v  # not reached
+        if v > 0 and (least := math.floor(end) + 1) > problem.lower[j]:
+            out[j] = (Fraction(least), None)
+        elif v < 0 and (top := math.ceil(end) - 1) < problem.upper[j]:
+            out[j] = (None, Fraction(top))
+    return out
 
 
 def meant(values: np.ndarray) -> np.ndarray:

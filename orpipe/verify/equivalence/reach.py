@@ -35,6 +35,10 @@ class Clock:
     def elapsed(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def spent(self) -> bool:
+        return time.perf_counter() >= self.ends
+
     def left(self, most: float = _SOLVE_SECONDS) -> float:
         """Seconds that the next solve may take.  Raises OutOfTime when there are none."""
         rest = self.ends - time.perf_counter()

@@ -19,6 +19,7 @@ from orpipe.exact_rows import at_most, no_point
 from orpipe.problem import Problem
 from orpipe.roles import asked
 from orpipe.solve import VERTEX, Outcome, Result, settle, solver
+from orpipe.verify.equivalence.changes import bounded_by_rows
 from orpipe.verify.equivalence.question import Question, meant
 from orpipe.verify.equivalence.reach import LOOSE, TIGHT, Below, Clock, Point, Reach, Within
 
@@ -32,7 +33,7 @@ class Region:
     """`problem` without its objective.  rules of tolerance: see `maximum`."""
 
     def __init__(self, problem: Problem, clock: Clock) -> None:
-        self.problem, self.clock = exact_lp.without_objective(problem), clock
+        self.problem, self.clock = bounded_by_rows(exact_lp.without_objective(problem)), clock
 
     @cached_property
     def relaxed(self) -> Problem:
@@ -106,6 +107,16 @@ class Region:
             if found is not None and found.optimal:
                 return found
         return said
+
+    def bounded_lp(self, problem: Problem, enough: Fraction) -> Outcome | Below | None:
+        """INFEASIBLE, or Below for a maximum of at most `enough`, each by exact multipliers from one run; None if that shows neither."""
+        node = self._again(problem)
+        if node is None or node.duals is None:
+            return Outcome.INFEASIBLE if (problem.lower > problem.upper).any() else None
+        if node.status == "optimal":
+            most = at_most(problem, problem.cost_exact, node.duals)
+            return Below() if most is not None and most <= enough else None
+        return Outcome.INFEASIBLE if no_point(problem, node.duals) else None
 
     def mip(self, problem: Problem, family: int = 0) -> Result | None:
         """By the first solver of the kind's policy, or by the first of another family (family=1); None if none takes it."""
