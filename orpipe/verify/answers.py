@@ -305,10 +305,11 @@ def _told_by_question(
 ) -> bool:
     """Whether the index of the answers is none of the labels' file: no index is known there, or more of the questions stand elsewhere in it
     than under their index (the same problems in another order, say, where the index of a file without one is the line's number)."""
-    pairs = [(by_index.get(str(record.get(fields.index))), _key(_message(record.get(fields.question)))) for record in first]
-    if not any(there is not None for there, _ in pairs):
+    found = [(by_index.get(str(record.get(fields.index))), _message(record.get(fields.question))) for record in first]
+    if not any(there is not None for there, _ in found):
         return True
-    return sum(key in by_question for _, key in pairs) > sum(there is not None and _key(there["problem"]) == key for there, key in pairs)
+    asked = [(there, _key(text)) for there, text in found if text]
+    return sum(key in by_question for _, key in asked) > sum(there is not None and _key(there["problem"]) == key for there, key in asked)
 
 
 def _key(question: str | None) -> str:
