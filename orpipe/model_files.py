@@ -16,9 +16,10 @@ _READERS = {".lp": read_lp, ".mps": read_mps}
 SUFFIXES = tuple(f"{kind}{packed}" for kind in _READERS for packed in ("", ".gz"))
 
 
-def read_model(path: Path) -> Problem:
+def read_model(path: Path | str) -> Problem:
     """Raises ParseError (with the line where there is one), Unsupported for what is not linear, UsageError for a suffix
     that is none of SUFFIXES or a path that cannot be read."""
+    path = Path(path)
     name = path.name.lower()
     reader = _READERS.get(Path(name.removesuffix(".gz")).suffix)
     if reader is None:

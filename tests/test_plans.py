@@ -71,6 +71,8 @@ def test_a_shadow_price_is_what_new_solves_say(family: str, variant: int) -> Non
     values, best, problem = told.values, case.label.objective_exact, case.instance.problem
     i, price, step = problem.rows.index(told.at[0]), values["price"], values["step"]
     assert best is not None and price == case.label.duals[i] and step is not None and case.worth(best + price * step) in told.text
+    mixed = told.at[0].partition("[")[0] in ("first_balance", "balance") or (family, told.at[0][:8]) == ("production_planning", "capacity")
+    assert "right-hand side" in told.text and (", all variables taken to the left," in told.text) is mixed
     for sign, end in ((1, values["up"]), (-1, values["down"])):
         assert end is not None and (end == 0 or about(end) in told.text)
         at = label(shifted(problem, i, sign * end))

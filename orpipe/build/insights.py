@@ -114,7 +114,7 @@ def flipped(case: Case, variant: int) -> str | Claim | None:
         variant, "flip",
         f"With {name} forced to 0 the best value would be {value}, worse by {gap_text}.",
         f"If it were ruled out that {said} ({name} = 0), the optimum would be {value}, which is {gap_text} worse.",
-        f"The choice that {said} is worth {gap_text}: with {name} = 0 the optimum would be {value}.",
+        f"That {said} is worth {gap_text}: with {name} = 0 the optimum would be {value}.",
     )
 
 
@@ -129,7 +129,7 @@ def relaxation(case: Case, variant: int) -> str | None:
     if relaxed.objective_exact == case.label.objective_exact:
         return _one_of(
             variant, "relaxation",
-            "The linear relaxation has the same optimal value, so asking for whole numbers costs nothing here.",
+            "The linear relaxation has the same optimal value, so the whole-number requirements cost nothing here.",
             "Dropping the whole-number requirements would not improve this value: the linear relaxation has the same optimum.",
             "On these data the relaxation is tight: without whole-number requirements the optimal value is the same.",
         )
@@ -137,8 +137,8 @@ def relaxation(case: Case, variant: int) -> str | None:
     return _one_of(
         variant, "relaxation",
         f"Without the whole-number requirements the linear relaxation gives {value}, which is only {word} bound.",
-        f"The linear relaxation has the optimum {value}, {word} bound that no plan in whole numbers reaches.",
-        f"As {word} bound, the linear relaxation gives {value}; the difference is what whole numbers cost.",
+        f"The linear relaxation has the optimum {value}, {word} bound that no plan reaches which keeps the whole-number requirements.",
+        f"As {word} bound, the linear relaxation gives {value}; the difference is what the whole-number requirements cost.",
     )
 
 
@@ -171,7 +171,7 @@ def tightness(case: Case, variant: int) -> str | None:
         return _one_of(
             variant, "tightness",
             f"Constraint `{name}` has {text} to spare.",
-            f"Not every limit is reached: `{name}` keeps a slack of {text}.",
+            f"There is room at `{name}`: its slack is {text}.",
             f"`{name}` is not binding; its slack is {text}.",
         )
     if tight > 1 and not slack:

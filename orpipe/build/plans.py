@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
+from orpipe.algebra.nodes import VarRef, walk
 from orpipe.build.case import Case, pick
 from orpipe.build.claims import Claim
 from orpipe.build.phrases import counted, row_of
@@ -206,7 +207,10 @@ def _priced(case: Case, price: Fraction, i: int, reach: Range, variant: int) -> 
     """The interval, and the optimum at its upper end (its lower one, or a unit on, where there is no upper one)."""
     name, best = case.instance.problem.rows[i], case.label.objective_exact
     assert best is not None
-    unit, scenario = row_unit(case, row_of(case.model, name)), case.instance.scenario
+    row = row_of(case.model, name)
+    unit, scenario = row_unit(case, row), case.instance.scenario
+    # where the printed row has variables on its right, say which right-hand side is meant
+    aside = ", all variables taken to the left," if any(isinstance(n, VarRef) for n in walk(row.right)) else ""
     moves = [(sign, end) for sign, end in ((1, reach.up), (-1, reach.down)) if end != 0]
     said = [f"{'raised' if sign > 0 else 'lowered'} by {'any amount' if end is None else f'up to {counted(about(end), unit, scenario)}'}"
             for sign, end in moves]
@@ -218,11 +222,11 @@ def _priced(case: Case, price: Fraction, i: int, reach: Range, variant: int) -> 
     value, step, per = case.worth(at), counted(about(size), unit, scenario), _rate(case, price, unit)
     way = "in the same direction" if price > 0 else "in the opposite direction"
     texts = (
-        f"The shadow price of `{name}` is {per}, and it is the exact rate as long as the right-hand side is {held}{only}: "
+        f"The shadow price of `{name}` is {per}, and it is the exact rate as long as the right-hand side{aside} is {held}{only}: "
         f"with {step} {word}, the optimum is {value}.",
-        f"If the right-hand side of `{name}` is {held}{only}, the optimum moves by {_rate(case, abs(price), unit)} {way}; "
+        f"If the right-hand side of `{name}`{aside} is {held}{only}, the optimum moves by {_rate(case, abs(price), unit)} {way}; "
         f"{step} {word} would make it {value}.",
-        f"At the margin, a change of the right-hand side of `{name}` moves the optimum by {per} (its shadow price), and that rate stays exact "
+        f"At the margin, a change of the right-hand side of `{name}`{aside} moves the optimum by {per} (its shadow price), and that rate stays exact "
         f"when it is {held}{only}. "
         f"With {step} {word}, for example, the optimum is {value}.",
     )

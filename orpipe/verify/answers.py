@@ -288,16 +288,28 @@ class Labels:
             about = about_problem(record, theirs, number, presets.recognise([record]) or chosen)
             key = _key(about["problem"]) if by == "question" else str(about["index"]) if by == "index" else number
             problems.setdefault(key, about)
-        if by == "index" and fields.question and theirs.question:  # an index of another file is no index of this one
-            keys = [str(record.get(fields.index)) for record in first]
-            if not any(key in problems for key in keys):
-                by, problems = "question", {_key(p["problem"]): p for p in problems.values()}
+        if by == "index" and fields.question and theirs.question:
+            asked = {_key(p["problem"]): p for p in problems.values()}
+            if _told_by_question(first, fields, problems, asked):
+                by, problems = "question", asked
         return cls(problems, by, fields.question, records.digest)
 
     def find(self, record: Mapping[str, Any], index: int | str | None, number: int) -> Mapping[str, Any]:
         if self.by == "question":
             return self.problems.get(_key(_message(record.get(self.question))), {})
         return self.problems.get(str(index) if self.by == "index" else number, {})
+
+
+def _told_by_question(
+    first: Sequence[Mapping[str, Any]], fields: Fields, by_index: Mapping[str, Mapping[str, Any]], by_question: Mapping[str, Mapping[str, Any]],
+) -> bool:
+    """Whether the index of the answers is none of the labels' file: no index is known there, or more of the questions stand elsewhere in it
+    than under their index (the same problems in another order, say, where the index of a file without one is the line's number)."""
+    found = [(by_index.get(str(record.get(fields.index))), _message(record.get(fields.question))) for record in first]
+    if not any(there is not None for there, _ in found):
+        return True
+    asked = [(there, _key(text)) for there, text in found if text]
+    return sum(key in by_question for _, key in asked) > sum(there is not None and _key(there["problem"]) == key for there, key in asked)
 
 
 def _key(question: str | None) -> str:

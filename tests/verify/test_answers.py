@@ -154,6 +154,18 @@ def test_labels_are_joined_by_index_question_or_position(tmp_path: Path) -> None
         open_answers(tmp_path / "a.jsonl", labels=write(tmp_path / "no.jsonl", [{"q": 1}]))
 
 
+def test_an_index_under_which_other_questions_stand_joins_nothing(tmp_path: Path) -> None:
+    """The same problems in another order: a number there is a place, and the question tells which problem it is."""
+    turned = write(tmp_path / "turned.jsonl", [{"question": f"q {k}", "answer": k} for k in reversed(range(4))])
+    records = [{"id": k, "question": f"q {k}", "response": CODE} for k in range(4)]
+    answers = open_answers(write(tmp_path / "a.jsonl", records), labels=turned)
+    assert any("joined by question" in line for line in answers.said), answers.said
+    assert [a.label for a in answers] == [0, 1, 2, 3] and [a.index for a in answers] == [0, 1, 2, 3]
+    reworded = [record | {"question": f"Solve this: {record['question']}"} for record in records]  # a prompt around it says nothing
+    told = open_answers(write(tmp_path / "b.jsonl", reworded), labels=turned)
+    assert any("joined by index" in line for line in told.said) and [a.label for a in told] == [3, 2, 1, 0]
+
+
 @needs_shared
 @pytest.mark.parametrize(("name", "file", "count"), [
     ("nl4opt", "nl4opt.jsonl", 245), ("mamo", "mamo_easylp_fixed.jsonl", 642), ("optibench", "optibench.jsonl", 605),

@@ -39,9 +39,9 @@ class BinPacking(Family):
         w = m.param("w", i, name="size", unit="resource", meaning="{size} of the {I}")
         W = m.param("W", name="capacity", unit="resource", meaning="{size} that one {B} can hold")
         y = m.var("y", b, kind="binary", name="used", meaning="1 if {B} b is used, 0 otherwise")
-        x = m.var("x", i, b, kind="binary", name="put", meaning="1 if {I} i goes into {B} b, 0 otherwise")
+        x = m.var("x", i, b, kind="binary", name="put", meaning="1 if {I} i is {put} {B} b, 0 otherwise")
         m.minimize(bins=(sum_(b)(y[b]), "number of {B_s} used"))
-        m.require("once", sum_(b)(x[i, b]) == 1, forall=(i,), because="each {I} goes into exactly one {B}")
+        m.require("once", sum_(b)(x[i, b]) == 1, forall=(i,), because="each {I} is {put} exactly one {B}")
         m.fixed_charge("capacity", sum_(i)(w[i] * x[i, b]), y[b], W, forall=(b,), tightened_by="W",
                        because="a {B} that is used holds at most its capacity, and one that is not used holds nothing")
 
