@@ -19,6 +19,7 @@ from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map
 
 _LEAST_SCORE = 0.25
+_ALIKE = 1.9  # all columns of two families have the same costs and rows
 _MOST_FAMILIES = 60
 Labels = tuple[str, ...]
 Places = tuple[str | int, ...]
@@ -91,7 +92,8 @@ def _families(names: Sequence[str]) -> dict[str, dict[Labels, int]]:
 
 def index_maps(a: Names, b: Names, form_a: Form, form_b: Form, needed: np.ndarray) -> Iterator[Map]:
     """Families matched with families, labels with labels: as they are, counted from another number, or by order.
-    Trusted, source "labels": where every family with a needed column (n_a,) has the very labels of its counterpart."""
+    Trusted, source "labels": where every family with a needed column (n_a,) has the very labels of its counterpart, and no further
+    family could be meant as well (n as n_0 where there is n_1, too)."""
     left, right = list(a.families), list(b.families)
     if max(len(left), len(right)) > _MOST_FAMILIES:
         return
@@ -101,22 +103,31 @@ def index_maps(a: Names, b: Names, form_a: Form, form_b: Form, needed: np.ndarra
         for k, y in enumerate(right):
             best = _family_pairs(a.families[x], b.families[y], marks_a, marks_b)
             if best is not None:
-                bonus = 0.3 * (x.split("/")[0] == y.split("/")[0])
+                bonus = 0.3 * _same_head(x, y)
                 scored.append((best[0] + bonus, i, k, best[1], best[2]))
     scored.sort(key=lambda s: (-s[0], s[1], s[2]))
     for skipped in range(min(2, len(scored))):
         used_a: set[int] = set()
         used_b: set[int] = set()
         pairs: list[tuple[int, int]] = []
-        same = True
+        same, doubtful = True, []
         for score, i, k, found, raw in scored[skipped:] + scored[:skipped]:
             if score > _LEAST_SCORE and i not in used_a and k not in used_b:
                 used_a.add(i)
                 used_b.add(k)
                 pairs += found
-                same = same and (raw or not needed[[u for u, _ in found]].any())
+                if needed[[u for u, _ in found]].any():
+                    same = same and raw
+                    if score < _ALIKE and not _same_head(left[i], right[k]):
+                        doubtful.append(right[k])
+        others = {frozenset(b.families[y]) for k, y in enumerate(right) if k not in used_b}
+        same = same and not any(frozenset(b.families[y]) in others for y in doubtful)
         if pairs:
             yield Map.plain(pairs, "labels" if same else "order of labels", trusted=same)
+
+
+def _same_head(x: str, y: str) -> bool:
+    return x.split("/")[0] == y.split("/")[0]
 
 
 def _family_pairs(x: Mapping[Labels, int], y: Mapping[Labels, int], marks_a: list[_Mark], marks_b: list[_Mark],

@@ -157,3 +157,16 @@ def test_labelled_pairs(place: str, method: str) -> None:
     pair = outside(place)
     found: Comparison = compare_problems(pair.a, pair.b, budget=30.0)
     assert (found.verdict is Verdict.EQUIVALENT, found.method) == (not pair.different, method), found
+
+
+def test_one_family_is_not_taken_for_another_where_a_second_could_be_meant_as_well() -> None:
+    """n = n_0 + 10 n_1, all of it within the rows: the same plans, written in digits.  A map n -> n_0 says they differ."""
+    whole = model("5 n[0] + 3 n[1]", " c1: 6 n[0] + 3 n[1] <= 100\n c2: 4 n[0] + 2 n[1] <= 30", "general\n n[0] n[1]", "maximize")
+    tens = "general\n n_0[0] n_0[1] n_1[0] n_1[1]"
+    rows = (" c1: 6 n_0[0] + 3 n_0[1] + 60 n_1[0] + 30 n_1[1] <= 100\n c2: 4 n_0[0] + 2 n_0[1] + 40 n_1[0] + 20 n_1[1] <= 30\n"
+            " d0: n_0[0] <= 9\n d1: n_0[1] <= 9\n d2: n_1[0] <= 9\n d3: n_1[1] <= 9")
+    digits = model("5 n_0[0] + 3 n_0[1] + 50 n_1[0] + 30 n_1[1]", rows, tens, "maximize")
+    assert compare_problems(whole, digits).verdict in (Verdict.SAME_OPTIMUM, Verdict.EQUIVALENT)
+    # without the tens it is the one family that can be meant
+    cut = model("5 m[0] + 3 m[1]", " c1: 6 m[0] + 3 m[1] <= 100\n c2: 4 m[0] + 2 m[1] <= 30\n d1: m[1] <= 9\n", "general\n m[0] m[1]", "maximize")
+    assert compare_problems(whole, cut).verdict in (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM)
