@@ -211,13 +211,17 @@ def reading_of(model: Any) -> Reading:
     for places, coefficients in costs:
         for k, a in zip(places, coefficients, strict=True):
             cost[k] += a
-    bounds = [(value(v), value(v)) if v.fixed else v.bounds for v in variables]
+    domains = {id(v.domain): v.domain for v in variables}  # a few for many variables; a domain's own words take a while
+    spans = {key: domain.bounds() for key, domain in domains.items()}
+    whole = {id(v.domain): v.is_integer() or v.is_binary() for v in {id(v.domain): v for v in variables}.values()}
+    bounds = [(value(v), value(v)) if v.fixed else spans[id(v.domain)] if v._lb is None and v._ub is None else v.bounds
+              for v in variables]
     reading.captured = Captured.of(
         "pyomo", "pyomo", maximize=bool(objectives) and objectives[0].sense == maximize, offset=offset,
         columns=[v.name for v in variables], cost=cost,
         lower=[-math.inf if lower is None else lower for lower, _ in bounds],
         upper=[math.inf if upper is None else upper for _, upper in bounds],
-        integer=[v.is_integer() or v.is_binary() for v in variables], **rows.arrays(),
+        integer=[whole[id(v.domain)] for v in variables], **rows.arrays(),
     )
     return reading
 
@@ -231,10 +235,11 @@ class _Columns:
         self.places(variables)
 
     def places(self, variables: Iterable[Any]) -> list[int]:
-        found = []
+        at, found = self._at, []
         for v in variables:
-            k = self._at.setdefault(id(v), len(self.variables))
-            if k == len(self.variables):
+            k = at.get(id(v))
+            if k is None:
+                k = at[id(v)] = len(self.variables)
                 self.variables.append(v)
             found.append(k)
         return found
