@@ -41,6 +41,7 @@ _TEXT_LIMIT = 20_000
 _CLOSE_RANGE = 436
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _WIRE, _RULES = 3, 4
+_COLLECT = (20_000, 20, 20)  # Python's own 700 has a program that builds a model look through its objects dozens of times for nothing
 
 
 def prepare(work: str, read: tuple[str, ...]) -> types.ModuleType:
@@ -123,6 +124,7 @@ class Child:
         except BaseException as failure:
             _send(b"X", f"confinement failed ({type(failure).__name__}: {failure})".encode(errors="replace"))
             return 70
+        gc.set_threshold(*_COLLECT)
         gc.enable()
         capture.RECORDER.sink = _send
         _send(b"S", b"")

