@@ -183,10 +183,10 @@ class _Engine:
         to = np.empty(a.form.n, int)
         to[by.a] = by.b
         found = Isomorphism(to, np.ones(len(to)))
-        if not close(a.centre, b.centre[to]) or not agree(a, b, found) or not uncentred.holds(a, b, found):
+        if not close(a.centre, b.centre[to]) or not agree(a, b, found) or not uncentred.holds(a, b, found, plain=True):
             return None
         return self._equivalent("identical", by, near=not (
-            close(a.centre, b.centre[to], ROUNDING) and agree(a, b, found, ROUNDING) and uncentred.holds(a, b, found, ROUNDING)))
+            close(a.centre, b.centre[to], ROUNDING) and agree(a, b, found, ROUNDING) and uncentred.holds(a, b, found, ROUNDING, plain=True)))
 
     def _smaller_forms(self, plain_a: Centred, plain_b: Centred) -> Iterator[tuple[str, Centred, Centred]]:
         a, b = self.form_a, self.form_b

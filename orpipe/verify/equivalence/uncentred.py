@@ -13,11 +13,12 @@ from orpipe.verify.equivalence.forms import ROUNDING, SAME, one_sided, unit_rows
 _NOISE = 1e-13
 
 
-def holds(a: Centred, b: Centred, found: Isomorphism, to_relative: float = SAME) -> bool:
-    """Bounds, rows and constant of b, in a's coordinates, are those of a.  `found` has been checked on the centred forms."""
+def holds(a: Centred, b: Centred, found: Isomorphism, to_relative: float = SAME, plain: bool = False) -> bool:
+    """Bounds, rows and constant of b, in a's coordinates, are those of a.  `found` has been checked on the centred forms.
+    plain: the columns are the same quantities, counted from the same point."""
     f, g, to = a.stated, b.stated, found.to
     ratio = found.sign * a.scale / b.scale[to]  # column to[j] of b is ratio * column j of a + shift
-    shift, noise = _shift(a, b, to, ratio)
+    shift, noise = (np.zeros(f.n), np.zeros(f.n)) if plain else _shift(a, b, to, ratio)
     low, high = np.where(ratio > 0, f.low, f.high) * ratio + shift, np.where(ratio > 0, f.high, f.low) * ratio + shift
     if not (_near(low, g.low[to], noise, to_relative) and _near(high, g.high[to], noise, to_relative)):
         return False

@@ -103,3 +103,10 @@ def test_so_is_one_of_objectives() -> None:
                                    integer=[False] * 2, columns=("made", "sold"))
     found = compare(model((3, 2)), model((4, 1)))
     assert (found.verdict, found.method) == (Verdict.NOT_EQUIVALENT, "objective"), found.sentence
+
+
+def test_a_column_of_the_same_name_is_not_counted_from_elsewhere() -> None:
+    def model(least: float) -> Problem:
+        return Problem.from_arrays(cost=[2, 0], matrix=np.array([[5.0, 0.0]]), row_lower=[-INF], row_upper=[6], lower=[0, least], upper=[9, 1e9],
+                                   integer=[True, True], columns=("made", "kept"))
+    assert compare(model(1), model(2)).verdict is Verdict.NOT_EQUIVALENT
