@@ -61,7 +61,7 @@ def feasible(problem: Problem, X: list[int], D: int) -> bool:
 
 def _compared(a: np.ndarray, b: np.ndarray, a_den: int, b_den: int) -> np.ndarray:
     """Integers with the signs of a / a_den - b / b_den."""
-    if a.dtype == object or b.dtype == object or max(peak(a) * b_den, peak(b) * a_den) >= _SAFE:
+    if a.dtype == object or b.dtype == object or max(peak(a) * b_den, peak(b) * a_den, b_den, a_den) >= _SAFE:
         a, b = a.astype(object), b.astype(object)
     return a * b_den - b * a_den
 

@@ -75,3 +75,10 @@ def test_no_multipliers_claim_less_than_the_optimum(rows: list[list[int]], sides
         bound = at_most(p, Exact.of(w), multipliers)
         assert bound is not None and bound >= best.objective
     assert not no_point(p, y)
+
+
+def test_zeros_beside_a_denominator_beyond_all_size() -> None:
+    """All values 0, one side in steps of 1e-30: nothing overflows."""
+    problem = Problem.from_arrays(cost=[1, 1], matrix=np.array([[1.0, 1e-10]]), row_lower=[-np.inf], row_upper=[1e-30], lower=[0, 0],
+                                  upper=[1, 1], integer=[False, False])
+    assert feasible(problem, [0, 0], 1) and feasible(problem, [0, 0], 10**30) and not feasible(problem, [10**20, 0], 10**20)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from orpipe.algebra.answer.asides import check_asides
 from orpipe.algebra.answer.declared import check_words, declaration
 from orpipe.algebra.answer.forms import Number
 from orpipe.algebra.answer.lines import CONS, GOAL, NONE, PARAMS, RESULT, SETS, VARS, Piece, about, pieces
@@ -124,12 +125,14 @@ class _Reader:
 
     def reading(self) -> Reading:
         self.found.start(self.data, self.model)
-        for piece in pieces(self.text):
+        told = pieces(self.text)
+        for piece in told:
             try:
                 self.piece(piece)
             except Unsupported as error:
                 raise _placed(error, piece) from None
         problem, notes = build(self.found)
+        check_asides(told, self.text, self.data, bool(problem.integer.all()))
         return Reading(problem, False, tuple(notes))
 
     def piece(self, p: Piece) -> None:

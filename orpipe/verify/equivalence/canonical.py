@@ -31,12 +31,13 @@ _SALTS = [np.uint64(k * _GOLDEN & _MASK) for k in range(1, 9)]
 
 @dataclass(frozen=True, eq=False)
 class Centred:
-    """A form in coordinates t = (x - centre) * scale, and its rows."""
+    """A form in coordinates t = (x - centre) * scale, and its rows; stated: in x."""
 
     form: Form
     centre: np.ndarray
     scale: np.ndarray
     rows: Rows
+    stated: Form
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def _centred(form: Form, units: bool) -> Centred:
         scale = unit_scales(moved)
         moved = Form(moved.A / scale, moved.lo, moved.hi, moved.cost / scale, moved.offset, moved.magnitude,
                      moved.low * scale, moved.high * scale, moved.whole, moved.columns, moved.rows, moved.empty)
-    return Centred(moved, centre, scale, one_sided(moved))
+    return Centred(moved, centre, scale, one_sided(moved), replace(form))
 
 
 def unit_scales(form: Form) -> np.ndarray:
@@ -116,8 +117,8 @@ def agree(a: Centred, b: Centred, found: Isomorphism, to_relative: float = SAME)
     return same_rows(a.rows, b.rows, b.rows.P[:, to] * sign, to_relative)
 
 
-def same_rows(rows: Rows, other: Rows, P: np.ndarray, to_relative: float = SAME) -> bool:
-    """Every row of `rows` stands among `other`, whose matrix reads P in the same columns, and as many."""
+def same_rows(rows: Rows, other: Rows, P: np.ndarray, to_relative: float = SAME, noise: np.ndarray | None = None) -> bool:
+    """Every row of `rows` stands among `other`, whose matrix reads P in the same columns, and as many.  noise: of other.q."""
     if len(rows) != len(other):
         return False
     if not len(rows):
@@ -125,7 +126,8 @@ def same_rows(rows: Rows, other: Rows, P: np.ndarray, to_relative: float = SAME)
     left, right = _sorted(rows.P, rows.q), _sorted(P, other.q)
     p, r, q, s = rows.P[left], P[right], rows.q[left], other.q[right]
     near = np.abs(p - r) <= 10 * to_relative * np.maximum(np.abs(p), np.abs(r)) + 1e-15
-    return bool(near.all() and (np.abs(q - s) <= 10 * slack(p, q, to_relative)).all())
+    more = 0.0 if noise is None else noise[right]
+    return bool(near.all() and (np.abs(q - s) <= 10 * slack(p, q, to_relative) + more).all())
 
 
 def _sorted(P: np.ndarray, q: np.ndarray) -> np.ndarray:

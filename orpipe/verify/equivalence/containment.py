@@ -18,7 +18,7 @@ from orpipe.exact_lp import Vertex, fixed
 from orpipe.problem import Problem
 from orpipe.verify.equivalence.canonical import close
 from orpipe.verify.equivalence.changes import with_row
-from orpipe.verify.equivalence.forms import SAME, Rows, dominates, unit_rows
+from orpipe.verify.equivalence.forms import ROUNDING, SAME, Rows, dominates, unit_rows
 from orpipe.verify.equivalence.normalise import Form
 from orpipe.verify.equivalence.pairing import Map, carried
 from orpipe.verify.equivalence.project import Demands, implied_whole
@@ -56,13 +56,13 @@ class Containment:
             self.state, self.reason = "open", reason
 
 
-def differing(asked: Demands, by: Map, form: Form, rows: Rows) -> Iterator[Demand]:
-    """The demands of one model that the other (its form and one-sided rows, all of them) does not state itself.  by: from
-    the model that demands to the other."""
+def differing(asked: Demands, by: Map, form: Form, rows: Rows, to_relative: float = SAME) -> Iterator[Demand]:
+    """The demands of one model that the other (its form and one-sided rows, all of them) does not state itself, to a relative
+    1e-9.  by: from the model that demands to the other."""
     n = form.n
     P, q = carried(asked.rows.raw, asked.rows.limit, by, n)
     same = unit_rows(P, q, np.arange(len(q)))
-    for k in np.flatnonzero(~dominates(same, rows)).tolist():
+    for k in np.flatnonzero(~dominates(same, rows, to_relative)).tolist():
         source = int(same.origin[k])
         yield Demand(P[source], float(q[source]), int(asked.rows.origin[source]))
     for p in by.pairs:
@@ -70,7 +70,7 @@ def differing(asked: Demands, by: Map, form: Form, rows: Rows) -> Iterator[Deman
         ends = [scale * asked.low[p.a] + shift, scale * asked.high[p.a] + shift]
         low, high = sorted(ends)
         for sign, mine, theirs in ((1.0, high, form.high[p.b]), (-1.0, -low, -form.low[p.b])):
-            if np.isfinite(mine) and theirs > mine + 1e-9 * max(abs(mine), 1e-3):
+            if np.isfinite(mine) and theirs > mine + to_relative * max(abs(mine), 1e-3):
                 w = np.zeros(n)
                 w[p.b] = sign
                 yield Demand(w, float(mine), column=p.a)
@@ -79,7 +79,10 @@ def differing(asked: Demands, by: Map, form: Form, rows: Rows) -> Iterator[Deman
 def contained(sides: Sides, inside: Side, asked: Demands, by: Map, form: Form, rows: Rows) -> Containment:
     """Is the model `inside` (form, rows, region) within what the other asks?  by: from the one that asks to `inside`."""
     out, region = Containment(), sides.region(inside)
-    for demand in differing(asked, by, form, rows):
+    demands = list(differing(asked, by, form, rows))
+    if sum(1 for _ in differing(asked, by, form, rows, ROUNDING)) > len(demands):
+        out.proofs.add("tolerance")
+    for demand in demands:
         reach = region.maximum(demand.w, demand.limit)
         if isinstance(reach, Beyond):
             out.witness = sides.excluded(inside, reach.point)

@@ -19,7 +19,7 @@ import numpy as np
 
 from orpipe.errors import OrpipeError, Unsupported
 from orpipe.problem import Problem
-from orpipe.verify.equivalence import optimum
+from orpipe.verify.equivalence import optimum, uncentred
 from orpipe.verify.equivalence.canonical import Centred, Isomorphism, agree, centred, close, isomorphism, same_offset
 from orpipe.verify.equivalence.evidence import Comparison, difference_sentence, direction, matched, sameness_sentence
 from orpipe.verify.equivalence.fit import fit_of
@@ -175,11 +175,11 @@ class _Engine:
             hint = self._positions(self.by_names, left.form, right.form)
             fixed = self._positions(self.kept, left.form, right.form)
             same = isomorphism(left, right, hint, fixed)
-            if same is None:
+            if same is None or not uncentred.holds(left, right, same):
                 continue
             by = of_isomorphism(same, left, right, method)
             if self._consistent(by) and not unaccounted(self.a, self.b, by):
-                return self._equivalent(method, by, near=not agree(left, right, same, ROUNDING))
+                return self._equivalent(method, by, near=not (agree(left, right, same, ROUNDING) and uncentred.holds(left, right, same, ROUNDING)))
         return None
 
     def _identical(self, a: Centred, b: Centred, by: Map) -> Comparison | None:
@@ -188,9 +188,10 @@ class _Engine:
         to = np.empty(a.form.n, int)
         to[by.a] = by.b
         found = Isomorphism(to, np.ones(len(to)))
-        if not close(a.centre, b.centre[to]) or not agree(a, b, found):
+        if not close(a.centre, b.centre[to]) or not agree(a, b, found) or not uncentred.holds(a, b, found, plain=True):
             return None
-        return self._equivalent("identical", by, near=not (close(a.centre, b.centre[to], ROUNDING) and agree(a, b, found, ROUNDING)))
+        return self._equivalent("identical", by, near=not (
+            close(a.centre, b.centre[to], ROUNDING) and agree(a, b, found, ROUNDING) and uncentred.holds(a, b, found, ROUNDING, plain=True)))
 
     def _smaller_forms(self, plain_a: Centred, plain_b: Centred) -> Iterator[tuple[str, Centred, Centred]]:
         a, b = self.form_a, self.form_b

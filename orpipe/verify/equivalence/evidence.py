@@ -105,6 +105,16 @@ def number(value: Fraction | float) -> str:
     return str(exact) if exact.denominator < 1000 else f"{float(exact):.6g}"
 
 
+def told_apart(one: Fraction, two: Fraction) -> tuple[str, str]:
+    """Two values, with as many digits as show that they differ, if they do."""
+    found = number(one), number(two)
+    for digits in range(7, 18):
+        if found[0] != found[1] or one == two:
+            break
+        found = f"{float(one):.{digits}g}", f"{float(two):.{digits}g}"
+    return found
+
+
 _SAMENESS = {
     "identical": "the two models say the same, row by row",
     "isomorphic": "they are the same model under another order, scale or naming",
@@ -136,8 +146,9 @@ def difference_sentence(a: Problem, b: Problem, witness: Witness, label: Mapping
     if not witness.broken:
         if witness.objective_a is not None and witness.objective_b is not None:
             opposite = a.maximize != b.maximize
-            said = [f"{number(value)} in {label[key]}" + opposite * f", which {'maximizes' if model.maximize else 'minimizes'} it"
-                    for key, model, value in (("a", a, witness.objective_a), ("b", b, witness.objective_b))]
+            values = told_apart(witness.objective_a, witness.objective_b)
+            said = [f"{value} in {label[key]}" + opposite * f", which {'maximizes' if model.maximize else 'minimizes'} it"
+                    for key, model, value in zip("ab", (a, b), values, strict=True)]
             joint = "," if opposite else ""
             return f"both allow {point_text(nonzero(witness.point))}, but its objective is {said[0]}{joint} and {said[1]}"
         return f"{mine} allows {point_text(nonzero(witness.point))}; {theirs} has no point with these decisions"

@@ -101,11 +101,11 @@ def activity(P: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarr
     return terms.sum(1), np.where(np.isfinite(terms), np.abs(terms), 0.0).sum(1)
 
 
-def dominates(rows: Rows, other: Rows) -> np.ndarray:
+def dominates(rows: Rows, other: Rows, to_relative: float = SAME) -> np.ndarray:
     """(len(rows),) rows that `other` holds as tight or tighter.  Both over the same columns."""
     found = np.zeros(len(rows), bool)
     if len(rows) and len(other):
-        limit = rows.q + slack(rows.P, rows.q)
+        limit = rows.q + slack(rows.P, rows.q, to_relative)
         for key, i in rows.at.items():
             k = other.at.get(key)
             found[i] = k is not None and other.q[k] <= limit[i]

@@ -21,7 +21,8 @@ from orpipe.exact import Exact
 from orpipe.problem import Problem
 
 MOST_ENTRIES = 6_000_000  # of the dense matrix
-_WHOLE = 1e-9  # a bound this close to a whole number is that number
+_WHOLE = 1e-9  # a bound this close (relative, and to _NEAR) to a whole number is that number
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,8 @@ def tidy(form: Form) -> Form:
         kept = (count > 1) & ((form.lo > -np.inf) | (form.hi < np.inf))
     whole = form.whole
     if whole.any():
-        low[whole] = np.ceil(low[whole] - _WHOLE * np.maximum(1.0, _size(low[whole])))
-        high[whole] = np.floor(high[whole] + _WHOLE * np.maximum(1.0, _size(high[whole])))
+        low[whole] = np.ceil(low[whole] - _beside_whole(low[whole]))
+        high[whole] = np.floor(high[whole] + _beside_whole(high[whole]))
     with np.errstate(invalid="ignore"):
         gap = low - high > 1e-9 * np.maximum(1.0, np.minimum(_size(low), _size(high)))
     # bounds that cross by rounding alone are one point
@@ -148,12 +149,17 @@ def _rounded(form: Form) -> Form:
         rows, step = able[whole], unit[whole] * np.gcd.reduce(np.rint(ratio[whole]).astype(np.int64), axis=1)
         with np.errstate(invalid="ignore"):
             low, high = lo[rows] / step, hi[rows] / step
-        lo[rows] = np.ceil(low - _WHOLE * np.maximum(1.0, _size(low))) * step
-        hi[rows] = np.floor(high + _WHOLE * np.maximum(1.0, _size(high))) * step
+        lo[rows] = np.ceil(low - _beside_whole(low)) * step
+        hi[rows] = np.floor(high + _beside_whole(high)) * step
         able, A, least = able[~whole], A[~whole], least[~whole]
         if not len(able):
             break
     return replace(form, lo=lo, hi=hi)
+
+
+def _beside_whole(values: np.ndarray) -> np.ndarray:
+    size = _size(values)
+    return np.maximum(np.minimum(_WHOLE * np.maximum(1.0, size), _NEAR), 1e-15 * size)
 
 
 def _size(values: np.ndarray) -> np.ndarray:

@@ -36,6 +36,7 @@ class Question:
     tight: float
     loose: float
     size: float
+    softened: bool = False
 
     @cached_property
     def cost(self) -> Exact:
@@ -55,11 +56,13 @@ class Question:
         return sum(abs(self.w[j] * float(point[j])) for j in used) + abs(self.limit) + self.size
 
     def place(self, found: Vertex) -> Literal["within", "between", "beyond"]:
+        """Of a maximiser.  Beside terms of 1e10 an excess of 1 is little, but it may be all that smaller points exceed as well."""
         excess = float(found.objective - self.exact_limit)
         size = self.terms(found.point)
-        if excess <= self.tight * (size + self.least):
+        rounding = min(self.tight * size, _REPORTED * max(self.least, abs(self.limit)))
+        if excess <= max(rounding, self.tight * (abs(self.limit) + self.size + self.least)):
             return "within"
-        return "beyond" if excess > self.loose * size + self.tight * self.least else "between"
+        return "beyond" if self.softened or excess > self.loose * size + self.tight * self.least else "between"
 
     def aimed(self, problem: Problem) -> Problem:
         return replace(problem, maximize=True, cost_exact=self.cost)
@@ -130,7 +133,7 @@ class Question:
         if (sign[used] == 0).any():
             return Open("a row differs by less than the tolerance, and the size of its terms is not known")
         softened = np.where(used, self.w - self.loose * np.abs(self.w) * sign, 0.0)
-        found = replace(self, w=softened, limit=self.limit + self.loose * abs(self.limit), loose=self.tight).answer()
+        found = replace(self, w=softened, limit=self.limit + self.loose * abs(self.limit), loose=self.tight, softened=True).answer()
         return Within("tolerance") if found == Within("exact") or found == Within("bounds") else found
 
     def over_whole_points(self, problem: Problem, root: Vertex) -> Reach:

@@ -47,15 +47,15 @@ class Region:
         """Does w @ x stay at most `limit`?  w (n,).
 
         It is exceeded where it is by more than `loose` times the size of the terms added (`size` is added to it), and
-        kept where it never is by more than `tight` times that.  In between, it is kept if it never is by more than
-        `loose` times the terms at that very point.
+        kept where it never is by more than the rounding of the limit, or of the terms where that moves nothing.  In between, it is
+        kept if it never is by more than `loose` times the terms at that very point.
         """
         w, limit = meant(w), float(meant(np.array([limit]))[0])
         finite = np.isfinite(self.problem.lower), np.isfinite(self.problem.upper)
         ends = np.where(w > 0, np.where(finite[1], self.problem.upper, np.inf), np.where(finite[0], self.problem.lower, -np.inf))
         used = w != 0
         terms = w[used] * ends[used]
-        if terms.sum() <= limit + 1e-12 * (abs(limit) + np.abs(terms[np.isfinite(terms)]).sum()):
+        if terms.sum() <= limit + 1e-14 * (abs(limit) + np.abs(terms[np.isfinite(terms)]).sum()):
             return Within("bounds")
         return Question(self, w, limit, tight, loose, size).answer()
 

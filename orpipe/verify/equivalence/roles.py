@@ -47,7 +47,7 @@ def thinned_map(f: Form, g: Form, needed: np.ndarray) -> Map | None:
 
 
 def _as_it_is(form: Form) -> Centred:
-    return Centred(form, np.zeros(form.n), np.ones(form.n), one_sided(form))
+    return Centred(form, np.zeros(form.n), np.ones(form.n), one_sided(form), form)
 
 
 def _part_maps(a: Centred, b: Centred, needed: np.ndarray) -> Iterator[Map]:
