@@ -18,6 +18,7 @@ from orpipe.verify.equivalence.pairing import Map, of_isomorphism
 _MOST_ATTEMPTS = 14
 _MOST_COLUMNS = 250  # of an assignment
 _HASHES = 8
+_GRID = 4096.0  # finer than the noise that breaks ties
 _MOST_SYMMETRIES = 800  # refinements
 
 
@@ -187,7 +188,8 @@ def _alike(P: np.ndarray, Q: np.ndarray, i: np.ndarray, j: np.ndarray, r: np.nda
 
 
 def _matched(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the heaviest full matching."""
-    weight = value - value.min() + 1.0  # zeros would count as missing
+    """Rows and columns of the heaviest full matching, on a grid of whole numbers: the solver's prices move by the least difference of two
+    sums, which in fractions may be their last bit, and then it goes on for hours."""
+    weight = np.round((value - value.min()) * _GRID) + 1.0  # zeros would count as missing
     left, right = min_weight_full_bipartite_matching(sp.csr_array(weight), maximize=True)
     return np.asarray(left), np.asarray(right)

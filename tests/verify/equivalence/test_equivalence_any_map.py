@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -170,3 +172,22 @@ def test_one_family_is_not_taken_for_another_where_a_second_could_be_meant_as_we
     # without the tens it is the one family that can be meant
     cut = model("5 m[0] + 3 m[1]", " c1: 6 m[0] + 3 m[1] <= 100\n c2: 4 m[0] + 2 m[1] <= 30\n d1: m[1] <= 9\n", "general\n m[0] m[1]", "maximize")
     assert compare_problems(whole, cut).verdict in (Verdict.NOT_EQUIVALENT, Verdict.WRONG_OPTIMUM)
+
+
+def test_matching_ends_where_sums_nearly_tie() -> None:
+    """Number 52 of these kept scipy's solver busy for hours."""
+    code = """
+import numpy as np
+from orpipe.verify.equivalence.roles import _matched
+for seed in range(200):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 60))
+    rng.random(n)
+    near = np.abs(rng.integers(0, 4, (n, 1)) - rng.integers(0, 4, (1, n)))
+    value = 3.0 * (rng.integers(0, 3, (n, 1)) == rng.integers(0, 3, (1, n))) + 4 * np.cos(near) + 0.1 * rng.integers(0, 3, (n, n))
+    left, right = _matched(value)
+    assert sorted(left) == sorted(right) == list(range(n))
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "done\n"
