@@ -346,7 +346,7 @@ def _past_the_worst(mine: Problem, theirs: Problem, w: Witness) -> Answer:
     if mine.violations(point):
         return False
     worst = label(replace(theirs, maximize=not theirs.maximize), time_limit=_SECONDS)
-    if w.objective_a is None or not isinstance(worst, Label) or worst.objective is None:
+    if (w.objective_a is None and w.objective_b is None) or not isinstance(worst, Label) or worst.objective is None:
         return None
     here, there = (-float(mine.objective(point)) if mine.maximize else float(mine.objective(point))), \
         (-worst.objective if theirs.maximize else worst.objective)

@@ -1,7 +1,7 @@
 """Differences that stand under every map, where none is certain.
 
     worse   where every column of a is a decision, each of its points has its own objective, and an equivalent b has a completion of the
-            same objective: b's worst objective is at least as bad as a's
+            same objective: b's worst objective is at least as bad as a's; where there are as many columns, the other way round as well
     only    a has costs and one single point; b has none and leaves every one of its columns open: whichever of them is matched, it takes
             values that a does not allow
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from orpipe.verify.equivalence.evidence import nonzero, number, point_text
 from orpipe.verify.equivalence.normalise import Form, normalise
 from orpipe.verify.equivalence.reach import Clock, Point, Within
 from orpipe.verify.equivalence.region import Region
-from orpipe.verify.equivalence.witness import Witness, named
+from orpipe.verify.equivalence.witness import Side, Witness, named
 
 _CLEARLY = 1e-4  # of the values; below it nothing is concluded
 _MOST_COLUMNS = 40  # that are looked at one by one
@@ -36,17 +37,22 @@ class Shown:
 
 def shown(a: Problem, b: Problem, clock: Clock, label: Mapping[str, str]) -> Shown | None:
     """A difference under every map, or None.  label: the names of the two models, by "a" and "b"."""
-    mine, theirs = label["a"], label["b"]
-    if (found := worse(a, b, clock)) is not None:
-        (point, proof), value = found, a.objective(found[0])
-        said = f"at an objective of {number(value)}; every point of {theirs} has a better one"
-    elif (single := only(a, b, clock)) is not None:
-        point, proof, value = single, "exact", None
-        said = f"and nothing else; {theirs} has no objective and leaves every variable open"
-    else:
-        return None
-    values = named(a, dict(enumerate(point)))
-    return Shown(f"{mine} allows {point_text(nonzero(values))} {said}", Witness("a", values, {}, (), value), proof)
+    ways: tuple[tuple[Side, Side, Problem, Problem], ...] = (("a", "b", a, b), ("b", "a", b, a))
+    for side, other, one, two in ways:
+        if (side == "a" or a.n_vars == b.n_vars) and (found := worse(one, two, clock)) is not None:
+            value = one.objective(found[0])
+            said = f"at an objective of {number(value)}; every point of {label[other]} has a better one"
+            return _shown(one, side, label, found, value, said)
+    if (single := only(a, b, clock)) is not None:
+        said = f"and nothing else; {label['b']} has no objective and leaves every variable open"
+        return _shown(a, "a", label, (single, "exact"), None, said)
+    return None
+
+
+def _shown(of: Problem, side: Side, label: Mapping[str, str], found: tuple[Point, str], value: Fraction | None, said: str) -> Shown:
+    values = named(of, dict(enumerate(found[0])))
+    worth = {f"objective_{side}": value}
+    return Shown(f"{label[side]} allows {point_text(nonzero(values))} {said}", Witness(side, values, {}, (), **worth), found[1])
 
 
 def worse(a: Problem, b: Problem, clock: Clock) -> tuple[Point, str] | None:

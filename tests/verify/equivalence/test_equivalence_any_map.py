@@ -21,7 +21,7 @@ from orpipe.verify.equivalence.engine import compare_problems
 from orpipe.verify.equivalence.evidence import Comparison
 from orpipe.verify.equivalence.loosening import loosened
 from orpipe.verify.equivalence.question import beyond_bounds
-from orpipe.verify.equivalence.ranges import only, worse
+from orpipe.verify.equivalence.ranges import only, shown, worse
 from orpipe.verify.equivalence.reach import Clock
 from orpipe.verify.verdict import Verdict
 
@@ -51,6 +51,20 @@ def test_a_worse_point_than_any_of_the_other_refutes_without_a_map() -> None:
                   "bounds\n p <= 9\n q <= 15\n r <= 9\n s <= 15\ngeneral\n p q r s")
     assert worse(BAGS, wider, Clock(5.0)) is None
     assert holds(BAGS, wider, found) is False
+
+
+def test_a_worse_point_of_the_judged_model_refutes_where_it_has_as_many_columns() -> None:
+    """Assignment with one cost too high, without names: the same optimum, another worst plan."""
+    rows = " a: p + q = 1\n b: r + s = 1\n c: p + r = 1\n d: q + s = 1"
+    right = model("3 p + 9 q + 8 r + 4 s", rows, "binary\n p q r s")
+    wrong = model("3 e + 9 f + 11 g + 4 h", rows.translate(str.maketrans("pqrs", "efgh")), "binary\n e f g h")
+    names = {"a": "A", "b": "B"}
+    found = shown(right, wrong, Clock(5.0), names)
+    assert found is not None and (found.witness.allowed_by, found.witness.objective_a, found.witness.objective_b) == ("b", None, 20)
+    assert found.sentence.startswith("B allows") and found.sentence.endswith("at an objective of 20; every point of A has a better one")
+    # with a column more, what is worse there may be no decision's doing
+    more = model("3 e + 9 f + 11 g + 4 h", rows.translate(str.maketrans("pqrs", "efgh")), "binary\n e f g h k")
+    assert shown(right, more, Clock(5.0), names) is None
 
 
 def test_an_estimate_that_may_grow_is_no_evidence() -> None:
