@@ -54,6 +54,8 @@ def test_a_quick_run_gives_every_figure(report: Report, monkeypatch: pytest.Monk
     assert [(s["variables"], s["rows"]) for s in content["steps"]] == [(900, 60), (105, 25), (50, 1)]
     assert list(content["replays"]) == sorted(dialects())
     assert (content["products"]["examples"], content["products"]["documents"], content["instances"]["attempted"]) == (12, 3, 3)
+    shares = content["products"]["discrimination"]
+    assert 0 < shares["headline"] <= shares["suite"] <= 1
 
 
 @pytest.mark.slow

@@ -108,11 +108,15 @@ def tables(report: Report) -> list[tuple[str, list[str], list[list[str]]]]:
           ["programs replayed/s", f"{p.programs_per_second:.1f}"],
           ["draws accepted", f"{p.accepted} of {p.attempted} ({p.accepted_share:.1%})"],
           *[[f"refused, {reason}", str(count)] for reason, count in p.rejected.items()],
+          *[[f"mis-modellings shown, {_SHOWN[which]}", f"{share:.1%}"] for which, share in p.discrimination.items()],
           *[[f"seconds in {stage}, all workers", f"{seconds:.1f}"] for stage, seconds in p.stage_seconds.items()],
           ["peak memory, largest process", f"{p.largest_process_mb:.0f} MB"], ["peak memory, all processes", f"{p.all_processes_mb:.0f} MB"],
           [f"{report.ten_thousand.examples} examples", f"{report.ten_thousand.minutes:.1f} min, {report.ten_thousand.how}"]]),
         *((f"Random problems: {title.lower()}", head, rows) for title, head, rows in bench_solvers.tables(report.corpus)),
     ]
+
+
+_SHOWN = {"headline": "by an instance's own data", "suite": "with its hidden data sets"}
 
 
 def readme_block(report: Report) -> str:
@@ -126,6 +130,7 @@ def readme_block(report: Report) -> str:
         ("instances: sample, ground, solve, cross-check", f"{i.per_second:.1f} /s"),
         ("draws accepted as instances", f"{i.accepted} of {i.attempted} ({i.accepted_share:.1%})"),
         ("draws accepted through all stages, replay included", f"{p.accepted} of {p.attempted} ({p.accepted_share:.1%})"),
+        *[(f"mis-modellings shown, {_SHOWN[which]} (mean over instances)", f"{share:.1%}") for which, share in p.discrimination.items()],
         ("SFT examples, each program in them replayed", f"{p.examples_per_second:.1f} /s"),
         ("SFT examples and CPT documents", f"{p.products_per_second:.1f} /s"),
         ("programs replayed: " + ", ".join(report.replays), " / ".join(f"{v:.0f}" for v in report.replays.values()) + " /s"),

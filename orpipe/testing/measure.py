@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -220,7 +220,8 @@ class Products:
 
     The rates leave out the first quarter of the slots (warming_seconds: workers and warm parents start) and the closing
     of the files (closing_seconds), unless the run is too short for that.  accepted_share: draws that went through every
-    stage, replay included.  largest_process_mb: resident memory of the largest process; all_processes_mb: proportional
+    stage, replay included.  discrimination: mean share of the mis-modellings that show on an instance's own data ("headline") and with
+    its suite ("suite").  largest_process_mb: resident memory of the largest process; all_processes_mb: proportional
     memory of all processes together, sampled twice a second (0 where the system does not tell)."""
 
     examples: int
@@ -239,6 +240,7 @@ class Products:
     stage_seconds: Mapping[str, float]
     largest_process_mb: float
     all_processes_mb: float
+    discrimination: Mapping[str, float] = field(default_factory=dict)
 
 
 def products(recipe: Recipe, workers: int) -> Products:
@@ -258,6 +260,7 @@ def products(recipe: Recipe, workers: int) -> Products:
         examples, documents, did.replayed, did.attempted, did.accepted, did.accepted / did.attempted, did.rejected, seconds,
         marks[warm - 1] if warm else 0.0, seconds - marks[-1] if warm else 0.0,
         examples * rate, (examples + documents) * rate, did.replayed * rate, did.seconds, did.peak_mb, max(seen),
+        did.discrimination,
     )
 
 
