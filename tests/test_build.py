@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -241,6 +242,22 @@ def test_datasets_loads_every_config_offline(dataset: Path, tmp_path: Path) -> N
     assert all(columns == CONFIGS[config].names for config, splits in whole.items() for _, columns in splits.values())
     assert thin == {"sft": {"train": [46, CONFIGS["sft"].names]}, "rejected": {"train": [1, CONFIGS["rejected"].names]}}
     assert pq.read_metadata(next((sparse / "cpt").glob("test-*"))).num_rows == 0
+
+
+def test_datasets_does_not_take_an_earlier_folder_of_the_same_name_for_this_one(dataset: Path, tmp_path: Path) -> None:
+    """It caches by the folder's name and what the card says of the configs."""
+    other = tmp_path / dataset.name
+    shutil.copytree(dataset, other)
+    place = next((other / "sft").glob("train-*"))
+    pq.write_table(pq.read_table(place).slice(0, 5), place)
+    manifest = json.loads((other / "manifest.json").read_text()) | {"sha256": file_hashes(other)}
+    (other / "README.md").write_text(card(Recipe.model_validate(manifest["recipe"]), manifest), encoding="utf-8")
+    env = environment(HF_HOME=str(tmp_path / "home"), HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1")
+    code = ("import sys\nfrom datasets import load_dataset\n"
+            "print([len(load_dataset(f, 'sft', split='train')) for f in sys.argv[1:]], len(load_dataset(sys.argv[1], 'cpt', split='train')))")
+    done = subprocess.run([sys.executable, "-c", code, dataset, other], env=env, capture_output=True, text=True, cwd=tmp_path)
+    counts = json.loads((dataset / "manifest.json").read_text())["counts"]
+    assert done.stdout == f"[{counts['sft']['train']}, 5] {counts['cpt']['train']}\n", done.stderr[-2000:]
 
 
 # ---- gates

@@ -21,6 +21,7 @@ from orpipe.build.audit_records import Known
 from orpipe.build.case import Case, Unmade
 from orpipe.build.effects import explained, growth, is_ray
 from orpipe.build.infeasible import tighten
+from orpipe.build.phrases import counted
 from orpipe.build.plan import Order
 from orpipe.build.products import make
 from orpipe.build.products.diagnose import Faulty, faulty, infeasible_data, right_value, told
@@ -213,3 +214,10 @@ def test_without_a_variant_a_fault_tells_its_plan_only(name: str) -> None:
     case = case_of(name)
     fault = next(f for f in faulty(case, Order("diagnose", "text", "", 0)) if f.label.status == "optimal")
     assert isinstance(fault, Faulty) and len(fault.claims(case, None, "faulty model")) <= 1
+
+
+def test_a_number_without_unit_is_said_without_one() -> None:
+    """«is given the value about 0.966667 1», of a yes-or-no choice, was found by the audit of a run."""
+    scenario = case_of(families.names()[0]).instance.scenario
+    assert counted("0.966667", "1", scenario) == "0.966667" and counted("1", "1", scenario) == "1" and counted("3", "", scenario) == "3"
+    assert counted("2", "minutes", scenario) == "2 minutes"

@@ -53,7 +53,10 @@ def amount(model: Model, v: VarDecl, key: Sequence[Any]) -> str:
 
 
 def counted(number: str, unit: str, scenario: Scenario) -> str:
-    """A number with a unit in the scenario's words: «1 pallet/day» for «pallets/day», «24 pallets/day»."""
+    """A number with a unit in the scenario's words: «1 pallet/day» for «pallets/day», «24 pallets/day»;
+    the unit "1" is not said."""
+    if unit == "1":
+        return number
     if number in ("1", "-1") and unit:
         top, *below = unit.split("/")
         single = {many: one for one, many in scenario.units.values()} | {"minutes": "minute", "hours": "hour", "days": "day"}
